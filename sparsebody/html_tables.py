@@ -5,7 +5,7 @@ They use the colors of the page, so that they are legible in light and in dark t
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -62,12 +62,13 @@ def html_curves(x: FloatArray, curves: Mapping[str, FloatArray]) -> Markup:
         return Markup("")
     low, high = float(values.min()), float(values.max())
     height = (high - low) or 1.0
-    across = _MARGIN + (_WIDTH - 2 * _MARGIN) * (x - x[0]) / (x[-1] - x[0])
+    pixel_x = _MARGIN + (_WIDTH - 2 * _MARGIN) * (x - x[0]) / (x[-1] - x[0])
     lines = []
-    for (name, y), dashes in zip(thinned.items(), _DASHES, strict=False):
-        down = _HEIGHT - _MARGIN - (_HEIGHT - 2 * _MARGIN) * (y - low) / height
-        at = np.isfinite(down)
-        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(across[at], down[at], strict=True))
+    for (name, y), dashes in zip(thinned.items(), cycle(_DASHES), strict=False):
+        pixel_y = _HEIGHT - _MARGIN - (_HEIGHT - 2 * _MARGIN) * (y - low) / height
+        is_finite = np.isfinite(pixel_y)
+        pixels = zip(pixel_x[is_finite], pixel_y[is_finite], strict=True)
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in pixels)
         lines.append(
             f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.2" '
             f'stroke-dasharray="{dashes}"><title>{_escaped(name)}</title></polyline>'
@@ -78,13 +79,13 @@ def html_curves(x: FloatArray, curves: Mapping[str, FloatArray]) -> Markup:
     )
 
 
-def few(names: Sequence[str] | Mapping[str, Any]) -> str:
+def first_names(names: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the first names, and how many there are besides."""
     shown = ", ".join(islice(names, FEW))
     return shown if len(names) <= FEW else f"{shown} and {len(names) - FEW} more"
 
 
-def counted(counts: Mapping[str, int]) -> str:
+def counts_text(counts: Mapping[str, int]) -> str:
     """Return the counts by name that are not zero, such as "4 revolute, 1 fixed"."""
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
 

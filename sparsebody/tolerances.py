@@ -8,6 +8,9 @@ of one operation on it.
 
 import numpy as np
 
+# Divisor in place of zero, so that 0 / 0 is 0: less than any force or acceleration that counts.
+LEAST_DIVISOR = 1e-300
+
 # ---- rank decisions ---------------------------------------------------------------------------
 
 # Remainder, relative to the largest one, up to which a row is dependent. Sparse QR counts the same
@@ -91,10 +94,13 @@ POSITION_ROUNDING = 8 * np.finfo(float).eps
 POINT_TOLERANCE = 1e-6
 # Rounding of the same points.
 POINT_ROUNDING = 1e-11
-# Errors of loops in other configurations, relative to the size of the mechanism.
+# Errors of loops in other configurations [rad], or relative to the typical length.
 CONFIGURATION_CLOSURE = 1e-10
-# Difference of poses that are taken for one configuration.
-POSE_TOLERANCE = 1e-6
+# Difference of poses that are taken for one configuration, in the same units: where the pose is
+# singular, an error of the loops of 1e-10 is one of 1e-5 in coordinates.
+POSE_TOLERANCE = 1e-5
+# Singular values of K below this, relative, are not divided by on the way to other configurations.
+DEPENDENT_DIRECTION = 1e-8
 # Errors of loops by a user's closure function [rad, m], times the size of the mechanism.
 FUNCTION_CLOSURE = 1e-6
 # Position error [rad, m], the smallest joint size being 1 m or less.

@@ -1,4 +1,4 @@
-"""Files that cannot be written: found out early, and said in one way."""
+"""Files written as a whole or not at all, with OutputError that names the path and the reason."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ def write_errors(path: Path) -> Iterator[None]:
     """Raise OutputError, naming `path` and the reason, where it cannot be written."""
     try:
         yield
-    except OutputError:  # which says so already
+    except OutputError:  # names them already
         raise
     except OSError as error:
         reason = error.strerror or str(error)
@@ -22,8 +22,15 @@ def write_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """Yield a draft beside `path` that takes its place as a whole, or not at all."""
+    """Yield a draft beside `path` that takes its place as a whole, or not at all.
+
+    A device or a pipe is yielded itself: it must not be replaced by a file.
+    """
     target = Path(os.path.realpath(path))
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        with write_errors(path):
+            yield target
+        return
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     with write_errors(path):
         try:
@@ -43,7 +50,7 @@ def write_text(path: Path, text: str) -> Path:
 def check_writable(path: Path) -> None:
     """Raise OutputError unless `path` can be written; leave everything as it is."""
     with write_errors(path):
-        target = Path(os.path.realpath(path))  # of a link, what it points to
+        target = Path(os.path.realpath(path))  # the target of a link
         if target.exists():
             target.open("ab").close()
             return

@@ -90,6 +90,7 @@ def test_curves_end_at_the_edges_of_their_frame_and_need_finite_numbers():
     points = np.array([point.split(",") for point in line.attrib["points"].split()], float)
     assert len(points) <= 401
     np.testing.assert_array_equal(points[[0, -1]], [[3.0, 69.0], [317.0, 3.0]])
+    assert len(ElementTree.fromstring(html_curves(x, dict.fromkeys("abcde", x)))) == 5
     assert html_curves(x, {"y": np.full(len(x), np.nan)}) == ""
     assert html_curves(x[:1], {"y": x[:1]}) == ""
     assert "&lt;i&gt;" in html_facts("<i>", {})

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sparsebody.errors import OutputError
-from sparsebody.writing import check_writable, write_errors
+from sparsebody.writing import check_writable, write_errors, write_text
 
 
 def test_a_path_that_can_be_written_is_left_as_it_is(tmp_path):
@@ -24,6 +24,20 @@ def test_a_path_that_cannot_be_written_is_named_with_the_reason(tmp_path):
         with pytest.raises(OutputError) as caught:
             check_writable(path)
         assert str(caught.value) == f"cannot write {str(path)!r}: {os.strerror(code)}"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no pipes")
+def test_a_pipe_or_device_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "text")
+        assert os.read(reader, 10) == b"text"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
 
 
 def test_a_link_to_a_file_that_is_not_there_stays_a_link(tmp_path):

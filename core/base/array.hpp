@@ -67,21 +67,21 @@ class View {
   // Row i, with one axis less.
   View<T, N - 1> operator[](Index i) const requires(N > 1) {
     SB_ASSERT(0 <= i && i < shape_[0]);
-    std::array<Index, N - 1> rest;
+    std::array<Index, N - 1> shape;
     Index stride = 1;
-    for (int a = 1; a < N; ++a) stride *= rest[a - 1] = shape_[a];
-    return {data_ + i * stride, rest};
+    for (int a = 1; a < N; ++a) stride *= shape[a - 1] = shape_[a];
+    return {data_ + i * stride, shape};
   }
   template <class... I>
   T& operator()(I... i) const {
     static_assert(sizeof...(I) == N);
     const Index index[N] = {Index(i)...};
-    Index at = 0;
+    Index offset = 0;
     for (int a = 0; a < N; ++a) {
       SB_ASSERT(0 <= index[a] && index[a] < shape_[a]);
-      at = at * shape_[a] + index[a];
+      offset = offset * shape_[a] + index[a];
     }
-    return data_[at];
+    return data_[offset];
   }
   // The elements [first, last) of a vector.
   View slice(Index first, Index last) const requires(N == 1) {
@@ -138,7 +138,7 @@ class Array {
   T* end() { return data() + size(); }
 
  private:
-  // calloc: large memory comes fresh from the system, which zeroes its pages at first touch.
+  // calloc leaves it to the system to zero the pages of large arrays at their first use.
   void allocate(bool is_zero) {
     constexpr std::size_t line = 64;
     const std::size_t n_bytes = std::size_t(size()) * sizeof(T) + line;

@@ -11,7 +11,7 @@ struct Range {
   bool has_body(Index b) const { return body <= b && b < end_body; }
 };
 
-// The body of a joint that comes last in a part; -1 if none is there.
+// The last of a joint's bodies that belong to a part; -1 if neither does.
 Index last_body(const RowTable& table, Index joint, const Range& range) {
   Index last = -1;
   for (const Index body : {Index(table.predecessor[joint]), Index(table.successor[joint])})
@@ -19,18 +19,20 @@ Index last_body(const RowTable& table, Index joint, const Range& range) {
   return last;
 }
 
-// Up to which bodies and joints the panels that each chunk opens are made of.
+// The ends of the bodies and joints that each chunk assembles: those whose entries its panels hold. Chunk c opens the
+// panels that its pivots write into first; their entries come from the pivots themselves and from rows of A in the
+// fill.
 void set_assembly_ranges(const block_ldl::Layout& layout, const RowTable& table, Index n, const Range& range,
                          std::vector<Chunk>& chunks) {
   const auto& pivots = layout.pivots;
-  Index body = range.body, joint = range.joint;
+  Index body = range.body, joint = range.joint;  // bodies and joints before these are assembled
   for (std::size_t c = 0; c + 2 < chunks.size(); ++c) {
     const Index last_opened = pivots[chunks[c + 1].pivot].first_opened;
     for (Index i = pivots[chunks[c].pivot].first_opened; i < last_opened; ++i) {
       const Index p = layout.opened[i];
       if (pivots[p].kind == block_ldl::contribution) continue;
       const Index end = Index(pivots[p].natural) + Index(pivots[p].size);
-      Index last = end - 6 * n;  // row of A up to which joints are needed
+      Index last = end - 6 * n;  // row of A up to which joints are needed; the pivot is a body if it is not positive
       if (last <= 0) body = std::max(body, end / 6);
       for (Index f = pivots[p].first_fill; f < Index(pivots[p + 1].first_fill); ++f)
         last = std::max(last, Index(layout.fills[f].a_row) + 1);
@@ -41,28 +43,31 @@ void set_assembly_ranges(const block_ldl::Layout& layout, const RowTable& table,
   }
 }
 
-// The joints and bodies before which residuals wait for pivots of earlier chunks.
+// The beginnings of the joints and bodies whose residuals each chunk computes. Going back, a residual can be computed
+// as soon as the solution is known at its row and at all that the row couples to; those before a chunk's beginning wait
+// for pivots of earlier chunks.
 void set_residual_ranges(const block_ldl::Layout& layout, const RowTable& table, Index n, const Range& range,
                          std::vector<Chunk>& chunks) {
-  std::vector<Index> after(range.end_body - range.body, range.joint);  // up to the last joint of each body
+  std::vector<Index> end_joint(range.end_body - range.body, range.joint);  // after the last joint of each body
   for (Index joint = range.joint; joint < range.end_joint; ++joint)
     for (const Index b : {Index(table.predecessor[joint]), Index(table.successor[joint])})
-      if (range.has_body(b)) after[b - range.body] = joint + 1;
-  Index known = range.body, joint = range.joint, body = range.body;
+      if (range.has_body(b)) end_joint[b - range.body] = joint + 1;
+  Index solved_body = range.body, joint = range.joint, body = range.body;
   for (std::size_t c = 0; c + 2 < chunks.size(); ++c) {
     for (Index j = chunks[c].pivot; j < chunks[c + 1].pivot; ++j) {
       const Index end = Index(layout.pivots[j].natural) + Index(layout.pivots[j].size);
-      Index waiting = range.joint;
-      for (; end <= 6 * n && known < end / 6; ++known) waiting = std::max(waiting, after[known - range.body]);
-      body = std::max(body, known);
-      for (; joint < waiting || (joint < range.end_joint && 6 * n + Index(table.first_row[joint]) < end); ++joint)
+      Index end_waiting = range.joint;
+      for (; end <= 6 * n && solved_body < end / 6; ++solved_body)
+        end_waiting = std::max(end_waiting, end_joint[solved_body - range.body]);
+      body = std::max(body, solved_body);
+      for (; joint < end_waiting || (joint < range.end_joint && 6 * n + Index(table.first_row[joint]) < end); ++joint)
         body = std::max(body, last_body(table, joint, range) + 1);
     }
     chunks[c + 1].residual_joint = joint, chunks[c + 1].residual_body = body;
   }
 }
 
-// The bodies and joints of each part: they are numbered as they are eliminated.
+// The bodies and joints of each part, consecutive ones: a mechanism's are numbered in the order of their elimination.
 std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& table, Index n) {
   std::vector<Range> ranges;
   Index body = 0, joint = 0;
@@ -82,8 +87,10 @@ std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& 
 
 }  // namespace
 
-// Chunks of `chunk_length` pivots of each part of the factors of [1 A'; A 0]. Forwards they take bodies and joints up
-// to their last pivot; backwards right - [1 A'; A 0] x of those whose x is known, except what borders two parts.
+// Chunks of `chunk_length` pivots of each part of the factors of [1 A'; A 0], so that bodies and joints are still in
+// the cache when their rows are eliminated. Going forwards, a chunk assembles them and eliminates its pivots; going
+// backwards, it computes x at its pivots and the residual right - [1 A'; A 0] x wherever x is known, except at the
+// border of parts.
 Schedule make_schedule(const block_ldl::Layout* factors_layout, const RowTable& table, Index n, Index chunk_length) {
   Schedule schedule;
   if (factors_layout == nullptr) {

@@ -1,9 +1,9 @@
 // LDL' of [1 A'; A 0] by small dense blocks on the graph of bodies and joints: L D L' with scalar D, positive in
-// primal pivots and negative in dual ones, without interchanges. Tables say where everything lies (layout.py
+// primal pivots and negative in dual ones, without interchanges. Tables say where everything lies (layout.hpp
 // describes them); nothing is searched or allocated. Davis (2006), ch. 4; Vanderbei (1995), SIAM J. Optim. 5:100.
 //
 // A pivot P = L D L' is stored as L with 1 / D in place of its unit diagonal; a block V below it becomes -V P^-1, the
-// only thing that substitution needs. layout.hpp describes where everything lies.
+// only thing that substitution needs.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Storage {
 };
 
 inline constexpr Index regular = -1, doubtful = -2;  // what a factorization returns; see `eliminate`
-inline constexpr double dual_shift = 0x1p-52;        // of dual pivots, where one of them drowns in rounding
+inline constexpr double dual_shift = 0x1p-52;        // of dual pivots, where one of them is lost in rounding
 
 using Rows = View<const double, 3>;                  // A (n_dual_rows, 2, width): each row on its first and second end
 
@@ -50,11 +50,12 @@ enum Steps { both_steps, first_step, second_step };
 void substitute(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, View<double> solution,
                 Index begin, Index end, Steps steps = both_steps);
 
-// The factors of the newest matrix. Parts are done on up to `threads` threads; nothing depends on how many.
+// A pivot of a constraint row.
 struct DualPivot {
   std::uint32_t offset, row;  // in `values`, and of A
 };
 
+// The factors of the newest matrix. Parts are done on up to `threads` threads, whose number changes no bit.
 class Factors {
  public:
   const Layout& layout;
@@ -77,8 +78,8 @@ class Factors {
   // Adds to the panels of common ancestors what the parts contribute, before they are eliminated.
   void add_contributions(Rows rows, View<const double> rhs);
 
-  // Calls eliminate_part(part, storage) for all parts and then the common ancestors. Returns `regular`, or what the first
-  // part with a doubtful pivot returned; without a shift the elimination ends there.
+  // Calls eliminate_part(part, storage) for all parts and then the common ancestors. Returns `regular`, or what the
+  // first part with a doubtful pivot returned; without a shift the elimination ends there.
   template <class EliminatePart>
   Index eliminate_parts(Rows rows, View<const double> rhs, double shift, const EliminatePart& eliminate_part) {
     std::vector<Index> status(layout.parts.size(), regular);
@@ -102,7 +103,8 @@ class Factors {
   double solve(Rows rows, View<const double> rhs, double share, bool adds, View<double> solution);
 
   // The square root of the smallest dual pivot relative to the norm of its row of A, and that row: the sine of the
-  // angle between the row and those eliminated before it. Fills the inverse squares of the sines of all rows, or none, (0,).
+  // angle between the row and those eliminated before it. Fills the inverse squares of the sines of all rows, or none,
+  // (0,).
   std::pair<double, Index> smallest_pivot(Rows rows, View<double> inverse_squares = {}) const;
 
  private:

@@ -88,7 +88,8 @@ Index factorize_block(Index k, double* A, Index stride, const std::uint8_t* is_p
   return doubt;
 }
 
-// A strip of B becomes L2', and X = L1^-1 B = D L2', packed. W: L1' in packed tiles; of A only the diagonal, 1 / D, is read.
+// A strip of B becomes L2', and X = L1^-1 B = D L2', packed. W: L1' in packed tiles; of A only the diagonal, 1 / D, is
+// read.
 template <int V>
 void solve_strip(Index k, const double* W, const double* A, Index stride, const std::uint8_t* is_primal, double* B,
                  double* X, double* reference) {
@@ -126,8 +127,8 @@ void solve_strips(Index k, Index n, const double* W, const double* A, Index stri
   });
 }
 
-// C (m, n) -= L2 X with X = D L2': the upper triangle, and what tiles on the diagonal have below it. L2' is the first m
-// columns of the k rows at L.
+// C (m, n) -= L2 X with X = D L2': the upper triangle, and the parts below it of the tiles on the diagonal. L2' is the
+// first m columns of the k rows at L.
 void update(Index k, Index m, Index n, const double* L, Index stride, const double* X, double* C, Index c_stride,
             Index n_threads) {
   const bool is_large = double(k) * double(m) * double(m) > parallel_flops;
@@ -171,19 +172,19 @@ struct Elimination {
   // L1 D L1' of the block of pivots, by recursive halving, so that operands stay in the caches.
   Index factorize(Index k, double* A, const std::uint8_t* is_primal, double* reference) const {
     if (k <= panel) return factorize_block(k, A, stride, is_primal, reference, shift);
-    const Index half = (k / 2 + panel - 1) / panel * panel, rest = k - half;
+    const Index half = (k / 2 + panel - 1) / panel * panel, n_trailing = k - half;
     double* const trailing = A + half * (stride + 1);
     const Index first = factorize(half, A, is_primal, reference);
     if (first != no_doubt && shift == 0.0) return first;
-    reduce(half, A, is_primal, A + half, rest, trailing, stride, reference + half);
-    const Index second = factorize(rest, trailing, is_primal + half, reference + half);
+    reduce(half, A, is_primal, A + half, n_trailing, trailing, stride, reference + half);
+    const Index second = factorize(n_trailing, trailing, is_primal + half, reference + half);
     return first != no_doubt || second == no_doubt ? first : half + second;
   }
 };
 
-// At most six pivots, row by row: nothing is worth packing.
+// At most six pivots, one tile of rows, without packing: row by row.
 Index eliminate_few(const Front& front, double shift) {
-  const Index k = front.n_pivots, stride = front.stride(), n = front.n_others;
+  const Index k = front.n_pivots, stride = front.stride(), n = front.n_below;
   double inverse[tile_rows] = {};
   Index doubt = no_doubt;
   for (Index t = 0; t < k; ++t) {
@@ -200,12 +201,12 @@ Index eliminate_few(const Front& front, double shift) {
       dense::add_scaled(front.values + s * stride + s, -scaled, row + s, stride - s);
     }
   }
-  const double* const V = front.values + front.first_other();
-  dense::subtract_square(k, n, V, stride, inverse, !front.is_whole, front.others, front.others_stride);
+  const double* const V = front.values + front.first_below();
+  dense::subtract_square(k, n, V, stride, inverse, !front.is_whole, front.contribution, front.contribution_stride);
   for (Index t = 0; t < k; ++t) {
     double* const row = front.values + t * stride;
     if (front.reference && front.is_primal[t])
-      for (Index j = 0; j < n; ++j) front.other_reference[j] += inverse[t] * V[t * stride + j] * V[t * stride + j];
+      for (Index j = 0; j < n; ++j) front.below_reference[j] += inverse[t] * V[t * stride + j] * V[t * stride + j];
     for (Index j = t + 1; j < stride; ++j) row[j] *= inverse[t];
     row[t] = inverse[t];
   }
@@ -214,8 +215,8 @@ Index eliminate_few(const Front& front, double shift) {
 
 }  // namespace
 
-Index scratch_size(Index n_pivots, Index n_others) {
-  return packed_start(n_pivots + tile_rows) + n_pivots * std::max(padded(n_pivots), padded(n_others));
+Index scratch_size(Index n_pivots, Index n_below) {
+  return packed_start(n_pivots + tile_rows) + n_pivots * std::max(padded(n_pivots), padded(n_below));
 }
 
 Index eliminate(const Front& front, double shift, double* scratch, Index n_threads) {
@@ -223,25 +224,25 @@ Index eliminate(const Front& front, double shift, double* scratch, Index n_threa
   const Elimination elimination{front.stride(), shift, scratch, n_threads};
   double* const A = front.values;
   const Index doubt = elimination.factorize(front.n_pivots, A, front.is_primal, front.reference);
-  if (front.n_others > 0 && (doubt == no_doubt || shift != 0.0))
-    elimination.reduce(front.n_pivots, A, front.is_primal, A + front.first_other(), front.n_others, front.others,
-                       front.others_stride, front.other_reference);
+  if (front.n_below > 0 && (doubt == no_doubt || shift != 0.0))
+    elimination.reduce(front.n_pivots, A, front.is_primal, A + front.first_below(), front.n_below, front.contribution,
+                       front.contribution_stride, front.below_reference);
   return doubt;
 }
 
-void PivotRows::substitute(double* y, double* other) const {
+void PivotRows::substitute(double* y, double* below) const {
   const double* row = values;
   for (Index t = 0; t < n_pivots; ++t, row += stride()) {
     dense::add_scaled(y + t + 1, -y[t], row + t + 1, n_pivots - t - 1);
-    dense::add_scaled(other, y[t], row + first_other(), padded(n_others));
+    dense::add_scaled(below, y[t], row + first_below(), padded(n_below));
     y[t] *= row[t];
   }
 }
 
-void PivotRows::substitute_back(double* y, const double* other) const {
+void PivotRows::substitute_back(double* y, const double* below) const {
   for (Index t = n_pivots - 1; t >= 0; --t) {
     const double* const row = values + t * stride();
-    y[t] -= dense::dot(row + t + 1, y + t + 1, n_pivots - t - 1) + dense::dot(row + first_other(), other, n_others);
+    y[t] -= dense::dot(row + t + 1, y + t + 1, n_pivots - t - 1) + dense::dot(row + first_below(), below, n_below);
   }
 }
 

@@ -13,38 +13,38 @@
 
 namespace sparsebody::front_ldl {
 
-inline constexpr double doubtful_ratio = 1e-13;  // of a pivot that may be nothing but rounding
+inline constexpr double doubtful_ratio = 1e-13;  // of a pivot to its scale, 450 eps: it may be nothing but rounding
 inline constexpr Index no_doubt = -1;
-inline constexpr double parallel_flops = 2e6;  // from which on another thread pays
+inline constexpr double parallel_flops = 2e6;  // from which on another thread saves more than its start takes
 
 // Columns of storage come in fours; the spare ones are zero.
 inline Index padded(Index n) { return (n + 3) / 4 * 4; }
 
 // The pivots' rows of a front, of which the factors remain.
 struct PivotRows {
-  Index n_pivots, n_others;
+  Index n_pivots, n_below;
   double* values;  // (n_pivots, stride): [A, B] from the diagonal on, each padded; becomes [L1', L2'] with 1 / D
 
-  Index first_other() const { return padded(n_pivots); }
-  Index stride() const { return padded(n_pivots) + padded(n_others); }
-  // y := D^-1 L1^-1 y of the pivots, and L2 L1^-1 y is added to `other` (padded(n_others),).
-  void substitute(double* y, double* other) const;
-  // x := L1'^-1 (y - L2' other) of the pivots.
-  void substitute_back(double* y, const double* other) const;
+  Index first_below() const { return padded(n_pivots); }
+  Index stride() const { return padded(n_pivots) + padded(n_below); }
+  // y := D^-1 L1^-1 y of the pivots, and L2 L1^-1 y is added to `below` (padded(n_below),).
+  void substitute(double* y, double* below) const;
+  // y := L1'^-1 (y - L2' below) of the pivots.
+  void substitute_back(double* y, const double* below) const;
 };
 
 // A front, row by row.
 struct Front : PivotRows {
-  double* others;                 // (n_others, others_stride): C, its upper triangle
-  Index others_stride;
-  const std::uint8_t* is_primal;  // (n_pivots,) whose pivots are positive, those of others being negative
-  double* reference;              // (padded(n_pivots),) |diagonal| plus what primal pivots change in it: scales of pivots; or null
-  double* other_reference;        // likewise of the other rows
-  bool is_whole = false;          // both triangles of C are kept, and there are at most six pivots
+  double* contribution;           // (n_below, contribution_stride): C, its upper triangle, which becomes C*
+  Index contribution_stride;
+  const std::uint8_t* is_primal;  // (n_pivots,) primal pivots are positive, dual ones negative
+  double* reference;              // (padded(n_pivots),) or null: scales of pivots, |diagonal| plus changes by primal pivots
+  double* below_reference;        // (padded(n_below),) the same of the rows below
+  bool is_whole = false;          // both triangles of C are stored, and there are at most six pivots
 };
 
 // Numbers of scratch that `eliminate` needs.
-Index scratch_size(Index n_pivots, Index n_others);
+Index scratch_size(Index n_pivots, Index n_below);
 
 // Eliminates the pivots. Dual ones are moved away from zero by `shift` times their reference, or by -shift itself if
 // that is negative. Returns `no_doubt`, or the first pivot that may be nothing but rounding; without a shift the

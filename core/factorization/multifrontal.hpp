@@ -19,15 +19,15 @@ namespace sparsebody::multifrontal {
 using front_ldl::Front;
 using front_ldl::padded;
 
-// Offset of the columns of a front in the row at its column `row`: a pivot's, or another one's.
+// Where row `row` of a front begins, a pivot's or one below: add a column of the front to it.
 inline double* row_of(const Front& front, Index row) {
   if (row < front.n_pivots) return front.values + row * front.stride();
-  const Index other = row - front.first_other();
-  return front.others + other * front.others_stride - front.first_other();
+  const Index below = row - front.first_below();
+  return front.contribution + below * front.contribution_stride - front.first_below();
 }
 
 inline double& reference_of(const Front& front, Index row) {
-  return row < front.n_pivots ? front.reference[row] : front.other_reference[row - front.first_other()];
+  return row < front.n_pivots ? front.reference[row] : front.below_reference[row - front.first_below()];
 }
 
 // Extend-add: the upper triangle of a contribution of n rows, row by row, and its reference.
@@ -38,8 +38,8 @@ inline void add_contribution(View<const Run> runs, const double* source, Index n
       const double* const from = source + (run->from + i) * padded(n);
       double* const to = row_of(front, run->to + i);
       dense::add_scaled(to + run->to + i, 1.0, from + run->from + i, run->length - i);
-      for (const Run* other = run + 1; other < runs.end(); ++other)
-        dense::add_scaled(to + other->to, 1.0, from + other->from, other->length);
+      for (const Run* later = run + 1; later < runs.end(); ++later)
+        dense::add_scaled(to + later->to, 1.0, from + later->from, later->length);
       reference_of(front, run->to + i) += reference[run->from + i];
     }
 }
@@ -47,7 +47,7 @@ inline void add_contribution(View<const Run> runs, const double* source, Index n
 class Multifrontal {
  public:
   static constexpr Index regular = -1;
-  static constexpr double dual_shift = 0x1p-52;  // of dual pivots, where one of them drowns in rounding
+  static constexpr double dual_shift = 0x1p-52;  // of dual pivots, where one of them is lost in rounding
 
   Index threads = 1;  // any number gives the same bits
 
@@ -55,7 +55,7 @@ class Multifrontal {
   Multifrontal(View<const Index> offsets, View<const Index, 2> ends, View<const Index> order)
       : offsets_(offsets), ends_(ends), nodes_(pattern(), order), values_(nodes_.n_values),
         workspace_(nodes_.n_workspace), x_(Index(nodes_.natural.size())),
-        other_x_(Index(nodes_.others.size()) + 4 * nodes_.n_nodes()) {}
+        below_x_(Index(nodes_.rows_below.size()) + 4 * nodes_.n_nodes()) {}
 
   // ---- elimination ----------------------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class Multifrontal {
     SmallestPivot smallest;
     for (Index s = 0; s < nodes_.n_nodes(); ++s) {
       const Supernode& node = nodes_.nodes[s];
-      const Index stride = padded(node.n_pivots) + padded(node.n_others);
+      const Index stride = padded(node.n_pivots) + padded(node.n_below);
       for (Index t = 0; t < node.n_pivots; ++t)
         if (const Index pivot = node.first_pivot + t; !nodes_.is_primal[pivot])
           smallest.take(-values_[node.values + t * (stride + 1)], rows,
@@ -90,21 +90,21 @@ class Multifrontal {
     }
     return smallest.sine_and_row();
   }
-  // (n_supernodes, 2): pivots and other rows of each front.
+  // (n_supernodes, 2): pivots of each front, and rows below them.
   Array<Index, 2> front_shapes() const {
     Index n = 0;
     for (Index s = 0; s < nodes_.n_nodes(); ++s) n += nodes_.nodes[s].n_pivots > 0;
     Array<Index, 2> shapes({n, 2});
     for (Index s = nodes_.n_nodes() - 1; s >= 0; --s)
       if (const Supernode& node = nodes_.nodes[s]; node.n_pivots > 0)
-        shapes(--n, 0) = node.n_pivots, shapes(n, 1) = node.n_others;
+        shapes(--n, 0) = node.n_pivots, shapes(n, 1) = node.n_below;
     return shapes;
   }
 
  private:
   SaddlePattern pattern() const { return {offsets_, ends_}; }
   front_ldl::PivotRows factors(const Supernode& node) {
-    return {node.n_pivots, node.n_others, values_.data() + node.values};
+    return {node.n_pivots, node.n_below, values_.data() + node.values};
   }
   // Calls work(task, n_idle), each task before those that `after` lists at it, the heavier ones first.
   void run_tasks_of(const GraphArrays& after, View<const double> weight, const auto& work) {
@@ -128,23 +128,23 @@ class Multifrontal {
   }
   Index eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads) {
     const Supernode& node = nodes_.nodes[s];
-    const Index n_others = padded(node.n_others), n_pivots = padded(node.n_pivots);
+    const Index n_below = padded(node.n_below), n_pivots = padded(node.n_pivots);
     const bool is_constant = node.size > 0;
-    double* const others = workspace_.data() + node.contribution;
-    const Front front{factors(node), others, n_others, nodes_.is_primal.data() + node.first_pivot, scratch,
-                      others + node.n_others * n_others};
+    double* const contribution = workspace_.data() + node.contribution;
+    const Front front{factors(node), contribution, n_below, nodes_.is_primal.data() + node.first_pivot, scratch,
+                      contribution + node.n_below * n_below};
     std::fill_n(front.values, (node.n_pivots + node.size) * front.stride(), 0.0);
-    for (Index i = 0; i < node.n_others; ++i)
-      std::fill(others + i * n_others + i / 8 * 8, others + (i + 1) * n_others, 0.0);
+    for (Index i = 0; i < node.n_below; ++i)
+      std::fill(contribution + i * n_below + i / 8 * 8, contribution + (i + 1) * n_below, 0.0);
     std::fill_n(front.reference, n_pivots, 0.0);
-    std::fill_n(front.other_reference, n_others, 0.0);
+    std::fill_n(front.below_reference, n_below, 0.0);
     assemble(s, rows, front);
     if (is_constant) {
       constexpr double ones[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
       for (Index k = 0; k < node.size; k += std::size(ones))
-        dense::subtract_square(std::min<Index>(node.size - k, std::size(ones)), node.n_others,
-                               front.values + k * n_others, n_others, ones, true, others, n_others);
-      for (Index i = 0; i < node.n_others; ++i) front.other_reference[i] = -others[i * (n_others + 1)];
+        dense::subtract_square(std::min<Index>(node.size - k, std::size(ones)), node.n_below,
+                               front.values + k * n_below, n_below, ones, true, contribution, n_below);
+      for (Index i = 0; i < node.n_below; ++i) front.below_reference[i] = -contribution[i * (n_below + 1)];
       return regular;
     }
     const Index doubt = front_ldl::eliminate(front, shift, scratch + n_pivots, n_threads);
@@ -166,41 +166,41 @@ class Multifrontal {
       const Child* const child = nodes_.children.data() + c;
       const Supernode& from = nodes_.nodes[child->node];
       const auto runs = View<const Run>(nodes_.runs).slice(child->first_run, (child + 1)->first_run);
-      add_contribution(runs, workspace_.data() + from.contribution, from.n_others, front);
+      add_contribution(runs, workspace_.data() + from.contribution, from.n_below, front);
     }
   }
   // Numbers of the rows below a supernode's pivots, with room to pad them.
-  double* others_of(Index s) { return other_x_.data() + nodes_.nodes[s].first_other + 4 * s; }
+  double* below_of(Index s) { return below_x_.data() + nodes_.nodes[s].first_below + 4 * s; }
   // y = D^-1 L^-1 f in the pivots of a supernode. What these take from the rows below goes from front to front.
   void substitute(Index s, const double* f) {
     const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
-    double *const y = x_.data() + node.first_pivot, *const other = others_of(s);
+    double *const y = x_.data() + node.first_pivot, *const below = below_of(s);
     const auto front = factors(node);
-    std::fill_n(other, padded(node.n_others), 0.0);
+    std::fill_n(below, padded(node.n_below), 0.0);
     for (Index k = 0; k < node.size; ++k)
-      dense::add_scaled(other, f[node.natural + k], front.values + k * front.stride(), padded(node.n_others));
+      dense::add_scaled(below, f[node.natural + k], front.values + k * front.stride(), padded(node.n_below));
     if (node.size > 0) return;
     for (Index t = 0; t < node.n_pivots; ++t) y[t] = f[nodes_.natural[node.first_pivot + t]];
     for (Index c = node.first_child; c < next.first_child; ++c) {
       const Child* const child = nodes_.children.data() + c;
-      const double* const below = others_of(child->node);
+      const double* const source = below_of(child->node);
       for (const Run& run : View<const Run>(nodes_.runs).slice(child->first_run, (child + 1)->first_run))
-        if (run.to < node.n_pivots) dense::add_scaled(y + run.to, -1.0, below + run.from, run.length);
-        else dense::add_scaled(other + run.to - front.first_other(), 1.0, below + run.from, run.length);
+        if (run.to < node.n_pivots) dense::add_scaled(y + run.to, -1.0, source + run.from, run.length);
+        else dense::add_scaled(below + run.to - front.first_below(), 1.0, source + run.from, run.length);
     }
-    front.substitute(y, other);
+    front.substitute(y, below);
   }
   // x = L'^-1 y in the pivots of a supernode, from those of the supernodes above; f - A' x in a constant block.
   void substitute_back(Index s, const double* f, double* x) {
     const Supernode& node = nodes_.nodes[s];
-    double *const y = x_.data() + node.first_pivot, *const other = others_of(s);
-    const Index* const source = nodes_.others.data() + node.first_other;
-    for (Index i = 0; i < node.n_others; ++i) other[i] = x_[source[i]];
+    double *const y = x_.data() + node.first_pivot, *const below = below_of(s);
+    const Index* const source = nodes_.rows_below.data() + node.first_below;
+    for (Index i = 0; i < node.n_below; ++i) below[i] = x_[source[i]];
     const auto front = factors(node);
     for (Index k = 0; k < node.size; ++k)
-      x[node.natural + k] = f[node.natural + k] - dense::dot(front.values + k * front.stride(), other, node.n_others);
+      x[node.natural + k] = f[node.natural + k] - dense::dot(front.values + k * front.stride(), below, node.n_below);
     if (node.size > 0) return;
-    front.substitute_back(y, other);
+    front.substitute_back(y, below);
     for (Index t = 0; t < node.n_pivots; ++t) x[nodes_.natural[node.first_pivot + t]] = y[t];
   }
 
@@ -209,7 +209,7 @@ class Multifrontal {
   Supernodes nodes_;
   Array<double> values_;     // pivots' rows of all fronts
   Array<double> workspace_;  // contributions and scratch
-  Array<double> x_, other_x_;
+  Array<double> x_, below_x_;
 };
 
 }  // namespace sparsebody::multifrontal

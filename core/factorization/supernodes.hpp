@@ -20,11 +20,11 @@
 namespace sparsebody::multifrontal {
 
 struct Supernode {
-  Index first_pivot = 0, n_pivots = 0, n_others = 0;  // scalar rows; no pivots of a constant block
+  Index first_pivot = 0, n_pivots = 0, n_below = 0;  // scalar rows: pivots, and those below them
   Index parent = -1;
-  Index size = 0, natural = 0;         // of a constant block, 0 of others, and its first row in natural order
+  Index size = 0, natural = 0;         // rows of a constant block, which has no pivots; its first row in natural order
   Index values = 0, contribution = 0;  // offsets of the pivots' rows, and of the contribution in the workspace
-  Index first_other, first_entry, first_child;  // up to those of the next one
+  Index first_below, first_entry, first_child;  // those of the next supernode end the ranges
 };
 // A block of A in the rows of pivots, or of a constant block.
 struct Entry {
@@ -34,7 +34,7 @@ struct Entry {
 struct Child {
   Index node, first_run;
 };
-// Rows [from, from + length) of a child's contribution, and the columns of the front to which they belong.
+// Rows [from, from + length) of a child's contribution, which belong to columns [to, to + length) of the front.
 struct Run {
   Index from, to, length;
 };
@@ -45,14 +45,17 @@ struct Task {
 
 using front_ldl::padded;
 
-// Amalgamation weighs the flops on additional zeros against these, in flops: a front, and an entry that is assembled.
+// Amalgamation weighs the flops on additional zeros against the overhead of a front, about two microseconds at ten
+// flops a nanosecond, and of an entry that is assembled.
 inline constexpr double front_cost = 2e4, entry_cost = 4.0;
-inline constexpr double largest_task = 1.0 / 16;  // share of all flops
+inline constexpr double largest_task = 1.0 / 16;  // share of all flops, so that a few threads are equally busy
 
+// Of a front of n_rows, in flops.
 inline double cost(Index n_pivots, Index n_rows) {
   return front_cost + entry_cost * double(n_rows) * double(n_rows) + block_flops(n_rows, n_pivots);
 }
 
+// (n_primal,) whether every dual block that a primal one couples to comes after it.
 inline std::vector<std::uint8_t> constant_blocks(const SaddlePattern& pattern, const std::vector<Index>& position) {
   std::vector<std::uint8_t> is_constant(pattern.n_primal(), true);
   for (Index j = 0; j < pattern.n_dual(); ++j) {
@@ -63,12 +66,13 @@ inline std::vector<std::uint8_t> constant_blocks(const SaddlePattern& pattern, c
   return is_constant;
 }
 
-// The supernode of each position, numbered by last blocks: a child is amalgamated where that costs less.
+// (n,) the supernode of each block, in the order of their last blocks. A child of the elimination tree is amalgamated
+// with its parent p where one front costs less than two; its rows are then those of p and the child's pivots.
 inline std::vector<Index> amalgamated(const Graph& graph, Indices size, const std::vector<bool>& is_constant) {
   const Index n = graph.size();
   const std::vector<Index> parent = elimination_tree(graph);
   Array<Index> n_rows = column_counts(graph, parent, postorder(parent), size);
-  std::vector<Index> n_pivots(size.begin(), size.end()), last(n);  // blocks of the supernodes
+  std::vector<Index> n_pivots(size.begin(), size.end()), last(n);  // scalar pivots; the last block of each supernode
   std::iota(last.begin(), last.end(), 0);
   const GraphArrays children = grouped(n, parent);
   for (Index p = 0; p < n; ++p)
@@ -87,9 +91,9 @@ inline std::vector<Index> amalgamated(const Graph& graph, Indices size, const st
 
 // Blocks in their final order, those of each supernode together, and their scalar rows; constant ones have none.
 struct Layout {
-  std::vector<Index> block, start;      // by position; the last start ends the rows
-  std::vector<Index> node, node_start;  // by position; positions
-  std::vector<Index> position;          // of each block
+  std::vector<Index> block, start;      // (n,) block at each position; (n + 1,) its first scalar row
+  std::vector<Index> node, node_start;  // (n,) supernode of each position; (n_nodes + 1,) its first position
+  std::vector<Index> position;          // (n,) of each block
 
   Layout(const SaddlePattern& pattern, const Graph& quotient, Indices order, const std::vector<std::uint8_t>& constant)
       : start(1) {
@@ -116,8 +120,8 @@ struct Layout {
 };
 
 struct Supernodes {
-  std::vector<Supernode> nodes;           // the last one only ends ranges, and so does the last child
-  std::vector<Index> others;              // scalar rows below the pivots, in elimination order
+  std::vector<Supernode> nodes;           // and a sentinel that ends the ranges of the last one; children likewise
+  std::vector<Index> rows_below;          // scalar rows below the pivots of each supernode, in elimination order
   std::vector<Entry> entries;
   std::vector<Child> children;
   std::vector<Run> runs;
@@ -126,8 +130,8 @@ struct Supernodes {
   std::vector<std::uint8_t> is_constant;  // (n_primal,)
   std::vector<Task> tasks;
   GraphArrays parent, below;              // of tasks
-  std::vector<double> path;               // flops from each task to the root
-  std::vector<double> reversed_path;      // less these: backwards, what was used last is still in the caches
+  std::vector<double> path;               // flops from each task to the root: the priority of its elimination
+  std::vector<double> reversed_path;      // -path: going back, the last tasks come first, still in the caches
   double flops = 0.0;
   Index n_values = 0, n_workspace = 0;
 
@@ -153,11 +157,11 @@ struct Supernodes {
       for (Index s = first; s < last; ++s) {
         Supernode& node = nodes[s];
         node.contribution = height[is_odd[s]];
-        height[is_odd[s]] += padded(node.n_others) * (node.n_others + 1);
+        height[is_odd[s]] += padded(node.n_below) * (node.n_below + 1);
         most[is_odd[s]] = std::max(most[is_odd[s]], height[is_odd[s]]);
         for (Index c = nodes[s + 1].first_child; c-- > node.first_child;)
           if (children[c].node >= first) height[!is_odd[s]] = nodes[children[c].node].contribution;
-        scratch = std::max(scratch, padded(node.n_pivots) + front_ldl::scratch_size(node.n_pivots, node.n_others));
+        scratch = std::max(scratch, padded(node.n_pivots) + front_ldl::scratch_size(node.n_pivots, node.n_below));
       }
       for (Index s = first; s < last; ++s) nodes[s].contribution += n_workspace + (is_odd[s] ? most[0] : 0);
       return std::exchange(n_workspace, n_workspace + most[0] + most[1] + scratch) + most[0] + most[1];
@@ -191,12 +195,12 @@ struct Supernodes {
 // Adds one supernode after the other, children before their parent.
 class Analysis {
  public:
-  std::vector<double> flops;  // of subtrees
+  std::vector<double> flops;  // of each supernode and all its descendants
 
   Analysis(const SaddlePattern& pattern, Indices order, Supernodes& result)
       : pattern_(pattern), result_(result), quotient_(quotient_graph(pattern.n_primal(), pattern.ends)),
         layout_(pattern, quotient_.graph(), order, result.is_constant), column_(order.size()),
-        seen_by_(order.size(), -1), others_(layout_.n_nodes()), children_(layout_.n_nodes()) {
+        seen_by_(order.size(), -1), blocks_below_(layout_.n_nodes()), children_(layout_.n_nodes()) {
     flops.resize(layout_.n_nodes());
     for (Index s = 0; s < layout_.n_nodes(); ++s) add(s);
     result.nodes.push_back(empty_node());
@@ -205,48 +209,48 @@ class Analysis {
 
  private:
   Supernode empty_node() const {
-    return {.first_other = Index(result_.others.size()), .first_entry = Index(result_.entries.size()),
+    return {.first_below = Index(result_.rows_below.size()), .first_entry = Index(result_.entries.size()),
             .first_child = Index(result_.children.size())};
   }
   // Supernode s of L: k pivots, the m rows below them that their blocks and the children's couple to, k x (k + m)
   // values, and the slots of blocks of A and of the children's contributions in its front.
   void add(Index s) {
     const Index begin = layout_.node_start[s], end = layout_.node_start[s + 1], first_block = layout_.block[begin];
-    find_others(s);
+    find_blocks_below(s);
     Supernode node = empty_node();
     node.first_pivot = layout_.start[begin];
     node.n_pivots = layout_.start[end] - layout_.start[begin];
     if (node.n_pivots == 0) node.size = pattern_.size(first_block), node.natural = pattern_.offsets[first_block];
     node.values = result_.n_values;
     for (Index p = begin; p < end; ++p) column_[p] = layout_.start[p] - node.first_pivot;
-    for (const Index p : others_[s]) {
-      column_[p] = padded(node.n_pivots) + node.n_others;
-      node.n_others += layout_.size(p);
-      for (Index row = layout_.start[p]; row < layout_.start[p + 1]; ++row) result_.others.push_back(row);
+    for (const Index p : blocks_below_[s]) {
+      column_[p] = padded(node.n_pivots) + node.n_below;
+      node.n_below += layout_.size(p);
+      for (Index row = layout_.start[p]; row < layout_.start[p + 1]; ++row) result_.rows_below.push_back(row);
     }
-    const Index stride = padded(node.n_pivots) + padded(node.n_others);
+    const Index stride = padded(node.n_pivots) + padded(node.n_below);
     result_.n_values += (node.size + node.n_pivots) * stride;
     for (Index p = begin; p < end; ++p) add_block(p, stride);
     for (const Index child : children_[s]) add_child(child, padded(node.n_pivots));
-    flops[s] += block_flops(node.size + node.n_pivots + node.n_others, node.size + node.n_pivots);
-    if (!others_[s].empty()) {
-      node.parent = layout_.node[others_[s][0]];
+    flops[s] += block_flops(node.size + node.n_pivots + node.n_below, node.size + node.n_pivots);
+    if (!blocks_below_[s].empty()) {
+      node.parent = layout_.node[blocks_below_[s][0]];
       flops[node.parent] += flops[s];
       children_[node.parent].push_back(s);
     }
     result_.nodes.push_back(node);
   }
-  // The blocks below the pivots: neighbours, and those below the pivots of children.
-  void find_others(Index s) {
+  // The blocks below the pivots: neighbours that come later, and those below the pivots of children.
+  void find_blocks_below(Index s) {
     const Index end = layout_.node_start[s + 1];
     const auto see = [&](Index p) {
-      if (p >= end && std::exchange(seen_by_[p], s) != s) others_[s].push_back(p);
+      if (p >= end && std::exchange(seen_by_[p], s) != s) blocks_below_[s].push_back(p);
     };
     for (Index p = layout_.node_start[s]; p < end; ++p)
       for (const Index other : quotient_.graph()[layout_.block[p]]) see(layout_.position[other]);
     for (const Index child : children_[s])
-      for (const Index p : others_[child]) see(p);
-    std::sort(others_[s].begin(), others_[s].end());
+      for (const Index p : blocks_below_[child]) see(p);
+    std::sort(blocks_below_[s].begin(), blocks_below_[s].end());
   }
   // The rows of a block, and the blocks of A that join it to later ones.
   void add_block(Index p, Index stride) {
@@ -264,28 +268,28 @@ class Analysis {
                                      block == joint ? stride : 1, block == joint ? 1 : stride});
     }
   }
-  // Runs do not go on from the pivots' columns to the others, which lie elsewhere.
-  void add_child(Index child, Index first_other) {
+  // Runs of adjacent columns; one ends where the pivots' columns end, for those below lie elsewhere.
+  void add_child(Index child, Index first_below) {
     std::vector<Run>& runs = result_.runs;
     const Index first_run = Index(runs.size());
     result_.children.push_back({child, first_run});
     Index from = 0;
-    for (const Index p : others_[child]) {
-      const bool continues = Index(runs.size()) > first_run && column_[p] != first_other &&
+    for (const Index p : blocks_below_[child]) {
+      const bool continues = Index(runs.size()) > first_run && column_[p] != first_below &&
                              runs.back().to + runs.back().length == column_[p];
       if (continues) runs.back().length += layout_.size(p);
       else runs.push_back({from, column_[p], layout_.size(p)});
       from += layout_.size(p);
     }
-    others_[child] = {};
+    blocks_below_[child] = {};
   }
 
   const SaddlePattern& pattern_;
   Supernodes& result_;
   GraphArrays quotient_;
   Layout layout_;
-  std::vector<Index> column_, seen_by_;                // in the present front, and the newest front, by position
-  std::vector<std::vector<Index>> others_, children_;  // positions, supernodes
+  std::vector<Index> column_, seen_by_;  // (n,) of each position: its column in the present front, its newest front
+  std::vector<std::vector<Index>> blocks_below_, children_;  // of each supernode: positions, supernodes
 };
 
 inline Supernodes::Supernodes(const SaddlePattern& pattern, View<const Index> order)

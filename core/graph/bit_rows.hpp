@@ -24,12 +24,13 @@ class BitRows {
   void set(Index i, Index j) { row(i)[j >> 6] |= std::uint64_t(1) << (j & 63); }
   void clear(Index i, Index j) { row(i)[j >> 6] &= ~(std::uint64_t(1) << (j & 63)); }
 
-  // The neighbours of i in increasing order, or those of i and (or) j by std::bit_and (bit_or); those of the word at hand
-  // as they were before.
+  // Calls visit(node) for the neighbours of i in increasing order. Edges of i that `visit` changes among the 64 nodes
+  // of a word come too late for it.
   template <class Visit>
   void for_each(Index i, Visit visit) const {
     for_each(i, std::bit_and(), i, visit);
   }
+  // Likewise for the common neighbours of i and j (std::bit_and), or all of either (std::bit_or).
   template <class Operation, class Visit>
   void for_each(Index i, Operation combined, Index j, Visit visit) const {
     for (Index w = 0; w < n_words_; ++w)

@@ -8,15 +8,16 @@
 
 namespace sparsebody {
 
-// Sum of m (m + 2) for m = 0 .. n - 1: operations of a dense LDL' factorization of n rows.
+// Operations of a dense LDL' factorization of n rows, the sum of m (m + 2) for m = 0 .. n - 1: m rows below a pivot
+// take m divisions, and m (m + 1) / 2 multiplications and as many subtractions.
 inline double pivot_flops(double n) { return (n - 1.0) * n * (2.0 * n - 1.0) / 6.0 + n * (n - 1.0); }
 
-// Operations of eliminating `size` rows at the head of a front of `front` rows.
+// Operations of eliminating the first `size` rows of a front of `front` rows.
 inline double block_flops(Index front, Index size) {
   return pivot_flops(double(front)) - pivot_flops(double(front - size));
 }
 
-// The first node, in positions, among each one and those that it couples to.
+// (n,) the first nonzero of each row, the envelope of the matrix: the first node among each one and its neighbours.
 inline Array<Index> first_coupled(const Graph& graph) {
   Array<Index> first(graph.size());
   for (Index i = 0; i < graph.size(); ++i) {
@@ -57,38 +58,38 @@ inline Index minor_min_width(const Graph& graph, Indices weight_) {
   std::vector<Index> weight(weight_.begin(), weight_.end());
   BitRows row(graph);
   std::vector<bool> contracted(n);
-  std::vector<Index> around(n);
+  std::vector<Index> closed_weight(n);  // of a node with its neighbours
   const auto weight_around = [&](Index i) {
     Index total = weight[i];
     row.for_each(i, [&](Index j) { total += weight[j]; });
     return total;
   };
-  for (Index i = 0; i < n; ++i) around[i] = weight_around(i);
+  for (Index i = 0; i < n; ++i) closed_weight[i] = weight_around(i);
   Index widest = 0;
   for (Index step = 0; step < n; ++step) {
-    Index light = -1, partner = -1, fewest = n + 1;
+    Index lightest = -1, partner = -1, fewest = n + 1;
     for (Index i = 0; i < n; ++i)
-      if (!contracted[i] && (light == -1 || around[i] < around[light])) light = i;
-    widest = std::max(widest, around[light]);
-    row.for_each(light, [&](Index j) {
-      if (const Index n_shared = row.count_shared(light, j); n_shared < fewest) {
+      if (!contracted[i] && (lightest == -1 || closed_weight[i] < closed_weight[lightest])) lightest = i;
+    widest = std::max(widest, closed_weight[lightest]);
+    row.for_each(lightest, [&](Index j) {
+      if (const Index n_shared = row.count_shared(lightest, j); n_shared < fewest) {
         partner = j;
         fewest = n_shared;
       }
     });
-    contracted[light] = true;
-    row.for_each(light, [&](Index j) {
-      row.clear(j, light);
+    contracted[lightest] = true;
+    row.for_each(lightest, [&](Index j) {
+      row.clear(j, lightest);
       if (j != partner) {
         row.set(j, partner);
         row.set(partner, j);
       }
     });
     if (partner < 0) continue;
-    weight[partner] = std::min(weight[partner], weight[light]);
-    around[partner] = weight_around(partner);
+    weight[partner] = std::min(weight[partner], weight[lightest]);
+    closed_weight[partner] = weight_around(partner);
     for (Index j = 0; j < n; ++j)
-      if (row.has(light, j) || row.has(partner, j)) around[j] = weight_around(j);
+      if (row.has(lightest, j) || row.has(partner, j)) closed_weight[j] = weight_around(j);
   }
   return widest;
 }

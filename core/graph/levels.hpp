@@ -29,7 +29,7 @@ inline Array<Index> cuthill_mckee(const Graph& listed, bool towards_world) {
     Index balance = 0;  // of edges to the world: how far they are beyond the middle
     for (Index i = 0; i < part.size(); ++i)
       balance += std::ranges::count(graph[part[i]], -1) * (2 * i - (part.size() - 1));
-    if (towards_world && balance < 0) search_from(forget(graph, part, distance), graph, queue, distance);
+    if (towards_world && balance < 0) search_from(end_search(graph, part, distance), graph, queue, distance);
     begin += part.size();
   }
   return order;
@@ -42,8 +42,8 @@ inline std::vector<Index> distances(const Graph& graph, Index source) {
   return distance;
 }
 
-// Distances (n, n_landmarks) from landmarks of each component, far apart from each other; an offset keeps
-// the distances of components apart. In `component_order` components are contiguous and begin with their first landmark.
+// Distances (n, n_landmarks) from landmarks of each component, far apart from each other; an offset keeps the distances
+// of components apart. In `component_order` components are contiguous and begin with their first landmark.
 inline Array<double, 2> landmark_distances(const Graph& graph, Indices component_order, Index n_landmarks) {
   const Index n = graph.size();
   Array<double, 2> distances({n, n_landmarks});

@@ -1,4 +1,4 @@
-// Breadth-first and depth-first search, the only ones of this package.
+// Breadth-first and depth-first search.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ Index breadth_first(const Graph& graph, View<Index> queue, Index begin, Index en
   return end;
 }
 
-// The nodes that can be reached from roots at the head of the queue, which they follow, and their distances from them;
-// -1 marks nodes not reached yet.
+// Breadth-first search from the first n_roots nodes of the queue. Returns the queue of all nodes reached, with their
+// distances from the roots; -1 marks nodes not reached yet.
 inline View<Index> search(const Graph& graph, Index n_roots, View<Index> queue, View<Index> distance) {
   for (const Index root : queue.slice(0, n_roots)) distance[root] = 0;
   return queue.slice(0, breadth_first(graph, queue, 0, n_roots, [&](Index node, Index other, Index) {
@@ -39,20 +39,20 @@ inline View<Index> search_from(Index root, const Graph& graph, View<Index> queue
   queue[0] = root;
   return search(graph, 1, queue, distance);
 }
-// Forgets a search; returns the first node of its last level that has the fewest edges.
-inline Index forget(const Graph& graph, Indices reached, View<Index> distance) {
+// Returns the first node of the fewest edges in the last level of a search, and resets its distances to -1.
+inline Index end_search(const Graph& graph, Indices reached, View<Index> distance) {
   const Index depth = distance[reached[reached.size() - 1]];
   const auto last_level = std::ranges::lower_bound(reached, depth, {}, [&](Index node) { return distance[node]; });
   for (const Index node : reached) distance[node] = -1;
   return *std::ranges::min_element(last_level, reached.end(), {}, [&](Index node) { return graph.degree(node); });
 }
-// A node of nearly the greatest eccentricity, of few edges: searches begin at the end of the one before as long as they
-// get deeper. George and Liu (1979).
+// A pseudo-peripheral node, of nearly the greatest eccentricity: each search begins at a node of the last level of the
+// one before, as long as they get deeper. George and Liu (1979), ACM TOMS 5:284.
 inline Index peripheral_node(Index seed, const Graph& graph, int most_searches, View<Index> queue, View<Index> distance) {
   Index node = seed, eccentricity = -1;
   for (int k = 0; k < most_searches; ++k) {
     const View<Index> reached = search_from(node, graph, queue, distance);
-    const Index depth = distance[reached[reached.size() - 1]], end = forget(graph, reached, distance);
+    const Index depth = distance[reached[reached.size() - 1]], end = end_search(graph, reached, distance);
     if (depth <= eccentricity) break;
     eccentricity = depth;
     node = end;
@@ -60,9 +60,9 @@ inline Index peripheral_node(Index seed, const Graph& graph, int most_searches, 
   return node;
 }
 
-// ---- Depth-first search without recursion, the only one of this package.
+// ---- Depth-first search without recursion.
 
-// Walks what can be reached from a root, which the caller has marked.
+// Visits all nodes that can be reached from a root, which the caller has marked.
 //
 // next[i]: the first entry of node i not looked at yet, at first start[i]; path: room for the path to a node.
 // descend(node, other, entry): as `reach` of breadth_first, but also called with other = -1.

@@ -4,8 +4,8 @@
 
 namespace sparsebody::joints {
 
-// A cross with one arm along x of P, the other along y of S; q = (angle about x_P, about y_S) [rad], and the velocities
-// are its rates. The origins coincide, and at q = 0 so do the axes. x is x_P in S coordinates; dx/dt = -w x x.
+// A cross with one arm along x of P, the other along y of S; q = (angle about x_P, about y_S) [rad], dq/dt are the
+// velocities. The origins coincide, and at q = 0 so do the axes. x is x_P in S coordinates; dx/dt = -w x x.
 struct Universal {
   static constexpr JointInfo info{.name = "universal", .n_positions = 2, .n_velocities = 2, .units = {"rad", "rad"},
                                   .n_scalars = 2, .subgroup = Subgroup::spherical, .has_varying_T = true};

@@ -7,8 +7,8 @@ namespace sparsebody {
 
 using namespace linearization;
 
-template <OneOf<Inertias, MotionAt, SpringMotion, ElementMotion, Directions, Gradients, StateGradients, Poses, PoseCurve, CurveGradients,
-                Displacements, DiscreteRotations,                EndOfStep, implicit::Residual> Struct>
+template <OneOf<Inertias, MotionAt, SpringMotion, ElementMotion, Directions, Gradients, StateGradients, Poses, PoseCurve,
+                CurveGradients, Displacements, DiscreteRotations, EndOfStep, implicit::Residual> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_linearization(nb::module_& m) {
@@ -27,21 +27,21 @@ void bind_linearization(nb::module_& m) {
       step, construct<TransposedStep, implicit::Newton&, implicit::Equations&, const implicit::Residual&, const Inertias&,
                       View<const double>, double>);
   def_kernel<"solve(motion, end, force, effort, w, u)">(
-      step, &TransposedStep::solve, "Fill w and u of a right-hand side, by Newton's factors; False where these do not do.");
+      step, &TransposedStep::solve, "Fill w and u of a right-hand side, by Newton's factors; False if refinement with them stalls.");
   def<"transported_forces(start, end, force)">(m, &transported_forces,
-                                               "Forces in the coordinates of bodies at the start of a step.");
-  def<"displacements(start, end)">(m, &displacements, "Twists (n, 6) from poses to others, and B' (n, 6, 6), the "
-                                                     "transposes of the others' rates by them.");
+                                               "Wrenches on bodies at the end of a step, as wrenches on bodies at its start.");
+  def<"displacements(start, end)">(m, &displacements, "Twists (n, 6) from start to end, and B' (n, 6, 6): B dy "
+                                                     "are the twists of the end, dy changes of these.");
   def<"discrete_rotation_slopes(inertia, twist)">(
-      m, &discrete_rotation_slopes, "Momenta (n, 3) of discrete rotations; S'^-1 and C (n, 3, 3), of their rates and inertias.");
+      m, &discrete_rotation_slopes, "p (n, 3) of discrete rotations t; S'^-1 and C (n, 3, 3): dp = S dt, w . dp = (C w)' dI t.");
   def<"momenta(mass, inertia, velocity)">(m, &momenta, "M v (n, 6).");
-  def_kernel<"add_inertial_gradients(p, change, mass, inertia)">(
-      m, &add_inertial_gradients, "Add the gradients of -p' M change by masses and inertias.");
+  def_kernel<"add_inertial_gradients(p, m, mass, inertia)">(
+      m, &add_inertial_gradients, "Add the gradients of -p' M m, m a twist, by masses and inertias.");
   def<"force_cross(velocity, force)">(m, &force_cross, "v x* f (n, 6).");
   def_kernel<"add_pose_derivative_gradients(orientation, velocity, acceleration, rate, curvature, gradients)">(
-      m, &add_pose_derivative_gradients, "Add gradients by a state of those by y' and y'' there.");
+      m, &add_pose_derivative_gradients, "Add gradients by a state, from gradients by y' and y''.");
   def_kernel<"moved_gradients(curve, h, twist, velocity, gradients)">(
-      m, &moved_gradients, "Add gradients by the start of those by what `moved` returns; fill those by means of y''.");
+      m, &moved_gradients, "Add gradients by poses and y' at the start, fill those by C and c, from gradients by `moved`.");
 }
 
 }  // namespace sparsebody

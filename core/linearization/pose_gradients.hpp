@@ -1,7 +1,9 @@
-// Reverse sweeps of steps on poses: of their derivatives in time, and of where these lead; see model/poses.hpp.
+// Reverse mode of steps on poses, the maps `pose_derivatives` and `moved` of model/poses.hpp: gradients g of some
+// scalar by what a map returns become gradients by what it takes, (dy/dx)' g.
 //
-// Poses change by twists (a, b) in body coordinates, dx = R b, dq = q (0, a) / 2; gradients by them are (n, 6). With
-// q* k = (s, v) of a gradient k by q p, that is by p, for products with unit quaternions are orthogonal.
+// Poses change by twists (a, b) in body coordinates, dx = R b, dq = q (0, a) / 2; gradients by them are (n, 6). The
+// gradient by p of a scalar with the gradient g by q p is q* g, for multiplication with a unit quaternion q is
+// orthogonal.
 #pragma once
 
 #include "model/poses.hpp"
@@ -33,7 +35,11 @@ struct StateGradients {
   View<double, 2> twist, velocity, acceleration;
 };
 
-// Adds those by a state of gradients (n, 7) by y' and y''.
+// Adds the gradients by a state, from the gradients (n, 7) by
+//
+//   y' = (R u, q (0, w / 2)),   y'' = (R (du/dt + w x u), q (-w'w / 4, dw/dt / 2)),
+//
+// for a velocity (w, u) and an acceleration (dw/dt, du/dt) in body coordinates.
 inline void add_pose_derivative_gradients(View<const double, 2> orientation, View<const double, 2> velocity,
                                           View<const double, 2> acceleration, View<const double, 2> rate,
                                           View<const double, 2> curvature, const StateGradients& out) {
@@ -41,35 +47,38 @@ inline void add_pose_derivative_gradients(View<const double, 2> orientation, Vie
     const auto [w, u] = Motion<double>::load(&velocity(i, 0));
     const auto [dw, du] = Motion<double>::load(&acceleration(i, 0));
     const Mat3<double> R = model::rotation_of(orientation, i);
-    const Quaternion back = Quaternion::load(&orientation(i, 0)).conjugate();
-    const Vec3<double> of_rate = transpose_times(R, Vec3<double>::load(&rate(i, 0)));
-    const Vec3<double> of_curvature = transpose_times(R, Vec3<double>::load(&curvature(i, 0)));
-    const auto [s1, v1] = back * Quaternion::load(&rate(i, 3));       // by (0, w / 2)
-    const auto [s2, v2] = back * Quaternion::load(&curvature(i, 3));  // by (-w'w / 4, dw / 2)
+    const Quaternion conjugate = Quaternion::load(&orientation(i, 0)).conjugate();
+    const Vec3<double> g1 = transpose_times(R, Vec3<double>::load(&rate(i, 0)));       // by u
+    const Vec3<double> g2 = transpose_times(R, Vec3<double>::load(&curvature(i, 0)));  // by du + w x u
+    const auto [s1, v1] = conjugate * Quaternion::load(&rate(i, 3));       // by (0, w / 2)
+    const auto [s2, v2] = conjugate * Quaternion::load(&curvature(i, 3));  // by (-w'w / 4, dw / 2)
     const double p = -0.25 * dot(w, w);
-    const Vec3<double> turning = cross(u, of_rate) + cross(du + cross(w, u), of_curvature) +
-                                 0.25 * (cross(w, v1) - s1 * w) +
-                                 0.5 * (p * v2 - 0.5 * s2 * dw + 0.5 * cross(dw, v2));
-    turning.add_to(&out.twist(i, 0));
-    (0.5 * v1 - 0.5 * s2 * w + cross(u, of_curvature)).add_to(&out.velocity(i, 0));
-    (of_rate + cross(of_curvature, w)).add_to(&out.velocity(i, 3));
+    const Vec3<double> by_rotation = cross(u, g1) + cross(du + cross(w, u), g2) + 0.25 * (cross(w, v1) - s1 * w) +
+                                     0.5 * (p * v2 - 0.5 * s2 * dw + 0.5 * cross(dw, v2));
+    by_rotation.add_to(&out.twist(i, 0));
+    (0.5 * v1 - 0.5 * s2 * w + cross(u, g2)).add_to(&out.velocity(i, 0));
+    (g1 + cross(g2, w)).add_to(&out.velocity(i, 3));
     (0.5 * v2).add_to(&out.acceleration(i, 0));
-    of_curvature.add_to(&out.acceleration(i, 3));
+    g2.add_to(&out.acceleration(i, 3));
   }
 }
 
-// What `moved` takes: y' and the means of y'' of poses and rates.
+// The curve of a step of length h from a pose y = (x, q) with the rate y': C and c are means of y'' over the step.
+//
+//   y_1 = y + h y' + h^2 C / 2,  q_1 of unit length,   u_1 = R_1' (x' + h c_x),   w_1 = 2 k (q_1* (q' + h c_q))_v,
+//
+// k the factor that gives q_1 unit length, ( )_v the vector part.
 struct PoseCurve {
   View<const double, 2> position, orientation;  // at the start
   View<const double, 2> rate, pose_curvature, rate_curvature;
 };
-// Gradients by y' and the means, (n, 7), and by twists at the start, (n, 6).
+// Gradients by y', C and c, (n, 7), and by twists at the start, (n, 6).
 struct CurveGradients {
   View<double, 2> twist, rate, pose_curvature, rate_curvature;
 };
 
-// From gradients by twists and velocities of the states that `moved` returns: adds those by twists at the start and by
-// y', fills those by the means.
+// From gradients by twists and velocities at the end of the curve: adds those by twists at the start and by y', fills
+// those by C and c.
 inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2> twist, View<const double, 2> velocity,
                             const CurveGradients& out) {
   const double half_square = 0.5 * h * h;
@@ -78,27 +87,28 @@ inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2>
     const Quaternion start = Quaternion::load(&of.orientation(i, 0));
     const Quaternion end = start + h * Quaternion::load(rate + 3) + half_square * Quaternion::load(C + 3);
     const double k = 1.0 / std::sqrt(dot(end, end));
-    const Quaternion q = k * end, turned = q.conjugate() * (Quaternion::load(rate + 3) + h * Quaternion::load(c + 3));
+    const Quaternion q = k * end, spin = q.conjugate() * (Quaternion::load(rate + 3) + h * Quaternion::load(c + 3));
     const Mat3<double> R = Mat3<double>::from_quaternion(q.s, q.v.x, q.v.y, q.v.z);
     const Vec3<double> u = transpose_times(R, Vec3<double>::load(rate) + h * Vec3<double>::load(c));
     const auto [a, b] = Motion<double>::load(&twist(i, 0));
     const auto [w_bar, u_bar] = Motion<double>::load(&velocity(i, 0));
-    const Vec3<double> by_speed = R * u_bar, by_place = R * b;
-    const Vec3<double> by_turn = a + cross(u_bar, u) - k * (turned.s * w_bar + cross(turned.v, w_bar));
-    const Quaternion by_spin = 2.0 * k * (q * Quaternion{0.0, w_bar});  // by q' + h c
-    const Quaternion by_end = 2.0 * k * (q * Quaternion{0.0, by_turn}) + (-2.0 * k * k * dot(turned.v, w_bar)) * q;
+    const Vec3<double> by_velocity = R * u_bar, by_position = R * b;  // by x' + h c_x, x_1
+    const Vec3<double> by_rotation = a + cross(u_bar, u) - k * (spin.s * w_bar + cross(spin.v, w_bar));
+    const Quaternion by_rate = 2.0 * k * (q * Quaternion{0.0, w_bar});  // by q' + h c_q
+    const Quaternion by_end =                                           // by q_1 / k
+        2.0 * k * (q * Quaternion{0.0, by_rotation}) + (-2.0 * k * k * dot(spin.v, w_bar)) * q;
     const auto add = [](const Vec3<double>& x, const Quaternion& p, double* sum) { x.add_to(sum), p.add_to(sum + 3); };
-    add(h * by_place + by_speed, h * by_end + by_spin, &out.rate(i, 0));
+    add(h * by_position + by_velocity, h * by_end + by_rate, &out.rate(i, 0));
     std::fill_n(&out.pose_curvature(i, 0), 7, 0.0), std::fill_n(&out.rate_curvature(i, 0), 7, 0.0);
-    add(half_square * by_place, half_square * by_end, &out.pose_curvature(i, 0));
-    add(h * by_speed, h * by_spin, &out.rate_curvature(i, 0));
+    add(half_square * by_position, half_square * by_end, &out.pose_curvature(i, 0));
+    add(h * by_velocity, h * by_rate, &out.rate_curvature(i, 0));
     (0.5 * (start.conjugate() * by_end).v).add_to(&out.twist(i, 0));
-    transpose_times(model::rotation_of(of.orientation, i), by_place).add_to(&out.twist(i, 3));
+    transpose_times(model::rotation_of(of.orientation, i), by_position).add_to(&out.twist(i, 3));
   }
 }
 
-// The twists (w, u) (n, 6) from poses to others, x += R u and q <- q exp(w), and B' (n, 6, 6), B the Jacobian of the
-// other poses by them.
+// The twists y = (w, u) (n, 6) that take poses from start to end, x_end = x + R u and q_end = q exp(w), and B' (n, 6,
+// 6): changes dy move the end by the twists B dy, B = diag(T(w), R_end' R).
 struct Displacements {
   Array<double, 2> twist;
   Array<double, 3> transposed_jacobian;
@@ -110,29 +120,29 @@ inline Displacements displacements(const Poses& start, const Poses& end) {
   for (Index i = 0; i < n; ++i) {
     const Mat3<double> R = model::rotation_of(start.orientation, i), R_end = model::rotation_of(end.orientation, i);
     const Quaternion q = Quaternion::load(&start.orientation(i, 0)).conjugate() * Quaternion::load(&end.orientation(i, 0));
-    const double sine = norm(q.v), half = std::atan2(sine, std::abs(q.s));
-    const Vec3<double> w = (q.s < 0.0 ? -1.0 : 1.0) * (sine > 0.0 ? 2.0 * half / sine : 2.0) * q.v;
-    const Vec3<double> way = Vec3<double>::load(&end.position(i, 0)) - Vec3<double>::load(&start.position(i, 0));
-    Motion<double>{w, transpose_times(R, way)}.store(&out.twist(i, 0));
-    const Mat3<double> turned = transpose_times(R, R_end);
+    const double sine = norm(q.v), half_angle = std::atan2(sine, std::abs(q.s));
+    const Vec3<double> w = (q.s < 0.0 ? -1.0 : 1.0) * (sine > 0.0 ? 2.0 * half_angle / sine : 2.0) * q.v;
+    const Vec3<double> path = Vec3<double>::load(&end.position(i, 0)) - Vec3<double>::load(&start.position(i, 0));
+    Motion<double>{w, transpose_times(R, path)}.store(&out.twist(i, 0));
+    const Mat3<double> rotation = transpose_times(R, R_end);
     for (int a = 0; a < 3; ++a) {  // T(w)' = T(-w)
       Vec3<double> unit;
       (a == 0 ? unit.x : a == 1 ? unit.y : unit.z) = 1.0;
       const Vec3<double> column = tangent(Motion<double>{-w, {}}, Motion<double>{unit, {}}).angular;
       for (int b = 0; b < 3; ++b) {
         out.transposed_jacobian(i, b, a) = b == 0 ? column.x : b == 1 ? column.y : column.z;
-        out.transposed_jacobian(i, 3 + b, 3 + a) = turned.m[3 * b + a];
+        out.transposed_jacobian(i, 3 + b, 3 + a) = rotation.m[3 * b + a];
       }
     }
   }
   return out;
 }
 
-// Angular momenta (n, 3) of discrete free rotations by t, and S'^-1 (n, 3, 3), S their rates by t; and C (n, 3, 3), so
-// that weights w of them change by (C w)' dI t.
+// Angular momenta p (n, 3) of discrete free rotations by t, p = s I t + c t x I t (simulation/variational_step.hpp),
+// and S'^-1 (n, 3, 3), S = dp/dt; and C = s 1 - c tx (n, 3, 3), so that w . p changes by (C w)' dI t with the inertia.
 struct DiscreteRotations {
   Array<double, 2> momentum;
-  Array<double, 3> inverse_transposed, of_inertia;
+  Array<double, 3> inverse_transposed, by_inertia;
 };
 
 inline DiscreteRotations discrete_rotation_slopes(View<const double, 3> inertia, View<const double, 2> twist) {
@@ -143,7 +153,7 @@ inline DiscreteRotations discrete_rotation_slopes(View<const double, 3> inertia,
     const simulation::DiscreteRotation of(Mat3<double>::load(&inertia(i, 0, 0)), Vec3<double>::load(&twist(i, 0)));
     of.momentum.store(&out.momentum(i, 0));
     const Mat3<double> S = of.slope(), t = Mat3<double>::skew(of.t), one = Mat3<double>::identity();
-    for (int a = 0; a < 9; ++a) (&out.of_inertia(i, 0, 0))[a] = of.s * one.m[a] - of.c * t.m[a];
+    for (int a = 0; a < 9; ++a) (&out.by_inertia(i, 0, 0))[a] = of.s * one.m[a] - of.c * t.m[a];
     const Vec3<double> c[3] = {S.column(0), S.column(1), S.column(2)};
     const double scale = 1.0 / dot(cross(c[1], c[2]), c[0]);
     for (int a = 0; a < 3; ++a) {  // columns of S'^-1 are rows of S^-1
@@ -155,15 +165,15 @@ inline DiscreteRotations discrete_rotation_slopes(View<const double, 3> inertia,
   return out;
 }
 
-// Forces (n, 6) in the coordinates of bodies at the start of a step, of those at its end.
+// Wrenches (n, 6) on bodies at the end of a step, in the coordinates of the bodies at its start.
 inline Array<double, 2> transported_forces(const Poses& start, const Poses& end, View<const double, 2> force) {
   auto out = Array<double, 2>::uninitialized(force.shape());
   for (Index i = 0; i < force.rows(); ++i) {
     const Mat3<double> R = model::rotation_of(start.orientation, i), R_end = model::rotation_of(end.orientation, i);
     const auto [moment, linear] = Force<double>::load(&force(i, 0));
-    const Vec3<double> way = Vec3<double>::load(&end.position(i, 0)) - Vec3<double>::load(&start.position(i, 0));
-    const Vec3<double> pull = R_end * linear;
-    Force<double>{transpose_times(R, R_end * moment + cross(way, pull)), transpose_times(R, pull)}.store(&out(i, 0));
+    const Vec3<double> path = Vec3<double>::load(&end.position(i, 0)) - Vec3<double>::load(&start.position(i, 0));
+    const Vec3<double> in_world = R_end * linear;
+    Force<double>{transpose_times(R, R_end * moment + cross(path, in_world)), transpose_times(R, in_world)}.store(&out(i, 0));
   }
   return out;
 }
@@ -178,16 +188,16 @@ inline Array<double, 2> momenta(View<const double> mass, View<const double, 3> i
   return out;
 }
 
-// Adds the gradients of -p' M change by masses, and by inertias (n, 6): xx yy zz xy xz yz.
-inline void add_inertial_gradients(View<const double, 2> p, View<const double, 2> change, View<double> mass,
+// Adds the gradients of -p' M m, p and m twists (n, 6), by masses, and by inertias (n, 6): xx yy zz xy xz yz.
+inline void add_inertial_gradients(View<const double, 2> p, View<const double, 2> m, View<double> mass,
                                    View<double, 2> inertia) {
   for (Index i = 0; i < p.rows(); ++i) {
     const auto [n, f] = Motion<double>::load(&p(i, 0));
-    const auto [w, u] = Motion<double>::load(&change(i, 0));
+    const auto [w, u] = Motion<double>::load(&m(i, 0));
     mass[i] -= dot(f, u);
-    const double of[6] = {n.x * w.x,           n.y * w.y,           n.z * w.z, n.x * w.y + n.y * w.x,
-                          n.x * w.z + n.z * w.x, n.y * w.z + n.z * w.y};
-    for (int a = 0; a < 6; ++a) inertia(i, a) -= of[a];
+    const double products[6] = {n.x * w.x, n.y * w.y, n.z * w.z, n.x * w.y + n.y * w.x, n.x * w.z + n.z * w.x,
+                                n.y * w.z + n.z * w.y};
+    for (int a = 0; a < 6; ++a) inertia(i, a) -= products[a];
   }
 }
 

@@ -43,9 +43,9 @@ class TransposedStep {
     for (int k = 0; k < most_refinements; ++k) {
       const double last = size;
       size = size_of(correct(w, u));
-      const double contraction = size / last, whole = size_of(w), relative = whole > 0.0 ? size / whole : size;
+      const double contraction = size / last, solution = size_of(w), relative = solution > 0.0 ? size / solution : size;
       if (!(contraction < slow)) return relative <= rounded;
-      if (relative * std::max(contraction, relative) <= refined) return true;  // contraction * last: what remains
+      if (relative * std::max(contraction, relative) <= refined) return true;  // the next change is smaller by this
       set_residual(motion, end, force, effort, w, u);
     }
     return false;
@@ -53,9 +53,9 @@ class TransposedStep {
 
  private:
   static constexpr int most_refinements = 30;
-  static constexpr double refined = 1e-14;  // error of a solution, relative
-  static constexpr double rounded = 1e-9;   // change that is rounding where refinement ends, relative
-  static constexpr double slow = 0.5;       // contraction at which it is given up
+  static constexpr double refined = 1e-14;  // predicted change, relative, at which refinement ends
+  static constexpr double rounded = 1e-9;   // last change, relative, up to which a stalled refinement has converged
+  static constexpr double slow = 0.5;       // contraction from which on it has stalled
 
   // Adds the solution by the factors for the present residuals, and returns its twists.
   View<const double, 2> correct(View<double, 2> w, View<double> u) {
@@ -68,7 +68,7 @@ class TransposedStep {
     return change.twist;
   }
 
-  // What the product with w and u leaves of the right-hand side.
+  // Sets the residuals f - J' w - E' u and C u - A w.
   void set_residual(const MotionResiduals& motion, const EndOfStep& end, View<const double, 2> force,
                     View<double> effort, View<const double, 2> w, View<const double> u) {
     motion.vjp(w, no_rows_,
@@ -86,7 +86,7 @@ class TransposedStep {
     for (Index k = 0; k < u.size(); ++k) row_[k] = compliance_[k] * u[k] - row_[k];
   }
 
-  // The largest number of twists, angles as distances; NaN if one is.
+  // The largest component of twists [m], angles times the length; NaN if one is.
   double size_of(View<const double, 2> twist) const {
     double most = 0.0;
     for (Index i = 0; i < twist.rows(); ++i)

@@ -39,7 +39,7 @@ struct Subspaces {
 
 using BodyMotion = sparsebody::BodyMotion<InSpace<double>>;
 
-// R, x and v one after the other.
+// The 18 numbers of R, x and v.
 inline const double* numbers(const BodyMotion& motion) {
   static_assert(sizeof(BodyMotion) == 18 * sizeof(double));
   return reinterpret_cast<const double*>(&motion);

@@ -7,7 +7,8 @@
 
 namespace sparsebody {
 
-// A name and those of the arguments, each ended by a zero; one that is kept may be None where a question mark follows.
+// The words of "name(first, second?)", each ended by a zero: the name, then the arguments. A question mark after an
+// argument of `def_keeping` allows None.
 template <std::size_t length>
 struct Signature {
   char text[length];
@@ -24,11 +25,11 @@ struct Signature {
   }
 };
 
-template <Signature signature, std::size_t word, bool is_kept = false>
+template <Signature signature, std::size_t word, bool is_viewed = false>
 constexpr auto argument() {
   constexpr nb::arg name(signature.text + signature.first[word]);
-  if constexpr (is_kept && signature.may_be_none[word]) return name.noconvert().none();
-  else if constexpr (is_kept) return name.noconvert();
+  if constexpr (is_viewed && signature.may_be_none[word]) return name.noconvert().none();
+  else if constexpr (is_viewed) return name.noconvert();
   else return name;
 }
 
@@ -40,7 +41,7 @@ void def(Scope& scope, F&& f, const Extra&... extra) {
   }(std::make_index_sequence<signature.n_words - 1>());
 }
 
-// The same of one that may take longer than a few microseconds: the GIL is released while it runs.
+// Binds a function that may take longer than a few microseconds: the GIL is released while it runs.
 template <Signature signature, class Scope, class F, class... Extra>
 void def_kernel(Scope& scope, F&& f, const Extra&... extra) {
   def<signature>(scope, std::forward<F>(f), nb::call_guard<nb::gil_scoped_release>(), extra...);
@@ -50,8 +51,8 @@ void def_kernel(Scope& scope, F&& f, const Extra&... extra) {
 template <class Class, class... Arguments>
 constexpr auto construct = [](Class* self, Arguments... argument) { new (self) Class{argument...}; };
 
-// Binds a constructor, and keeps its arguments as long as the object, which holds views of their memory: that of the
-// very arrays, never of copies.
+// Binds the constructor of an object that holds views of its arguments: Python keeps them as long as the object, and an
+// array that would have to be converted is refused, for its copy would not be what the caller writes into.
 template <Signature signature, class Class, class F>
 void def_keeping(nb::class_<Class>& type, F&& make) {
   [&]<std::size_t... k>(std::index_sequence<k...>) {

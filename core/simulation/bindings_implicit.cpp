@@ -77,7 +77,7 @@ void bind_simulation_implicit(nb::module_& m) {
         self.assemble_acceleration_errors(entries, error);
         return entries;
       },
-      "Fill d/dt (T' v_J) of the rows of joints; return it as `assemble` does, rows from 0 on.");
+      "Fill d/dt (T' v_J) of the rows of joints; return its derivatives K, D, M as `assemble` does.");
   def_kernel<"velocity_errors(prescribed_rate, error)">(
       type, &Equations::velocity_errors, "Fill T' v_J of the rows of joints, less the prescribed rates.");
 
@@ -110,9 +110,9 @@ void bind_simulation_implicit(nb::module_& m) {
       "Fill the correction for the present residuals by the newest factors.");
   def<"point()">(
       newton, [](const Newton& self) { return std::vector<double>(self.point().begin(), self.point().end()); },
-      "Return where the factors were made.");
-  def_kernel<"factorize_at(point)">(newton, &Newton::factorize_at, "Make the factors again that were made there.");
-  def<"drop_factors()">(newton, &Newton::drop_factors, "Keep no factors.");
+      "Return the unknowns at which the matrix was factorized.");
+  def_kernel<"factorize_at(point)">(newton, &Newton::factorize_at, "Factorize the matrix at the unknowns that `point` returned.");
+  def<"drop_factors()">(newton, &Newton::drop_factors, "Forget the factors.");
   newton.def_ro("n_iterations", &Newton::n_iterations)
       .def_ro("n_factorizations", &Newton::n_factorizations)
       .def_ro("contraction", &Newton::contraction)
@@ -124,10 +124,10 @@ void bind_simulation_implicit(nb::module_& m) {
   def<"tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return tangent(y, m); }),
                                 "T(y) m (n, 6), with exp(-y) d exp(y) = T(y) dy.");
   def<"inverse_tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return inverse_tangent(y, m); }),
-                                        "T(y)^-1 m (n, 6), to fifth order in y.");
+                                        "T(y)^-1 m (n, 6), of rotations by less than a turn.");
   def<"inverse_tangent_forces(y, f)">(
       m, of_twists([](const auto& y, const auto& f) { return inverse_tangent_transposed(y, {f.angular, f.linear}); }),
-      "T(y)^-1' f (n, 6), to fifth order in y.");
+      "T(y)^-1' f (n, 6), of rotations by less than a turn.");
   def<"tangent_forces(y, f)">(
       m, of_twists([](const auto& y, const auto& f) { return tangent_transposed(y, {f.angular, f.linear}); }),
       "T(y)' f (n, 6).");

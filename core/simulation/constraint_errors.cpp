@@ -24,21 +24,21 @@ SB_INLINE BodyMotion<InSpace<Lanes>> gather(const double* const (&of)[n_lanes]) 
   return {Mat3<Lanes>::load(numbers), Vec3<Lanes>::load(numbers + 9), Motion<Lanes>::load(numbers + 12)};
 }
 
-// The errors of a batch, from where the motions of its bodies stand.
+// Fills delta and T' v_J of a batch of joints, from pointers to the motions of its predecessors p and successors s.
 template <int n>
 SB_INLINE void fill_batch(const model::JointTable& joints, const JointBatch& batch, const double* const (&p)[n_lanes],
                           const double* const (&s)[n_lanes], View<double> delta, View<double> velocity) {
   const bool fills_position = delta.size() > 0, fills_velocity = velocity.size() > 0;
-  double of[n_lanes][18];
+  double by_joint[n_lanes][18];
   const auto motion = model::joint_motion(load(batch.X_P), load(batch.X_S), gather<n>(p), gather<n>(s));
   Lanes numbers[18];
   motion.X.E.store(numbers), motion.X.r.store(numbers + 9), motion.v_J.store(numbers + 12);
-  store_lanes<n>(numbers, {of[0], of[1], of[2], of[3]});
+  store_lanes<n>(numbers, {by_joint[0], by_joint[1], by_joint[2], by_joint[3]});
   visit_joint(int(joints.kind[batch.first]), 0.0, [&]<class J>(const J&) {
     for (Index j = batch.first; j < batch.end; ++j) {
       const Index lane = j - batch.first, first = joints.first_row[j];
-      const Transform<double> X{Mat3<double>::load(of[lane]), Vec3<double>::load(of[lane] + 9)};
-      const auto v_J = Motion<double>::load(of[lane] + 12);
+      const Transform<double> X{Mat3<double>::load(by_joint[lane]), Vec3<double>::load(by_joint[lane] + 9)};
+      const auto v_J = Motion<double>::load(by_joint[lane] + 12);
       const J joint = joint_of<J>(joints.parameter[j]);
       if (fills_position) joint.error(X, delta.data() + first);
       if (!fills_velocity) continue;

@@ -1,4 +1,5 @@
-// Position and velocity errors of all constraint rows, in one pass over the joints. Featherstone (2008), 8.27, (8.10).
+// Position and velocity errors of all constraint rows, in one pass over the joints: delta of X_SP, as each
+// joint type defines it, and T' v_J. Featherstone (2008), (8.27), (8.10).
 #pragma once
 
 #include "model/body_forces.hpp"

@@ -12,7 +12,7 @@ namespace {
 using Twist = Motion<double>;
 using Wrench = Force<double>;
 
-// Members by their keys, in order: those of key k are items[first[k]], ...
+// Groups indices by their keys: those of key k are items[first[k]] to items[first[k + 1] - 1], in increasing order.
 void by_key(Index n_keys, View<const Index> keys, std::vector<Index>& first, std::vector<Index>& items) {
   first.assign(n_keys + 1, 0);
   for (const Index key : keys) ++first[key + 1];
@@ -22,7 +22,7 @@ void by_key(Index n_keys, View<const Index> keys, std::vector<Index>& first, std
   for (Index i = 0; i < keys.size(); ++i) items[next[keys[i]]++] = i;
 }
 
-// NaN if either is.
+// The larger number; NaN if one of them is.
 double largest(double a, double b) { return b > a || b != b ? b : a; }
 
 }  // namespace
@@ -96,7 +96,7 @@ Index Equations::evaluate() {
   return -1;
 }
 
-// M dv/dt + v x* M v - f, f being in the residual at the beginning
+// Turns forces f in the residual into M dv/dt + v x* M v - f, with gravity and additional wrenches among the forces.
 void Equations::add_body_forces() {
   const Vec3<double> g = Vec3<double>::load(bodies_.gravity.data());
   for (Index i = 0; i < n_bodies(); ++i) {

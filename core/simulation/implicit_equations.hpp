@@ -8,18 +8,19 @@
 //   [J  A'] [   d    ]     [force residual]
 //   [A  -C] [d lambda] = - [ row residual ],   J = (b M + c D) T^-1 + K.
 //
-// Forces of a joint are those of a wrench w = T lambda on the successor in S coordinates. By the relative twist
-// x = X_s d_s - X_p d_p they change by X_s' (dw/dq x) on the successor and by -X_p' (x x* w + dw/dq x) on the
-// predecessor. So J couples bodies; but what lies in the span of T goes into multipliers and rows:
+// A joint exerts a wrench w = T lambda on the successor, in S coordinates. With the relative twist x = X_s d_s - X_p
+// d_p the forces on the bodies change by X_s' (dw/dq x) on the successor and by -X_p' (x x* w + dw/dq x) on the
+// predecessor. So J couples bodies; shears G and Y, chosen joint by joint, move what lies in the span of T into
+// multipliers and rows:
 //
 //   [1 Y] [J  A'] [1  ]   [H  A']
-//   [  1] [A  -C] [G 1] = [A  -C] + small,
+//   [  1] [A  -C] [G 1] = [A  -C] + R.
 //
-// chosen joint by joint so that what is left of J between bodies acts on free motions by free forces alone, which is
-// nothing for lower pairs. H, the symmetric part of its blocks on the diagonal, is positive definite for short steps,
-// and then the matrix is quasi-definite: Vanderbei (1995), SIAM J. Optim. 5:100. Stiff springs are rows as well. So are
-// elastic elements, with the forces mu of their stretches z, z + D dz/dt - mu = 0, and C = (1 + c D)^-1: however stiff
-// or soft they are.
+// Between bodies R is (1 - P) J (1 - P)', P = T (T'T)^-1 T': wrenches outside the span of T by motions along S, none
+// for lower pairs. On the diagonal it has the skew parts of the blocks, and H the symmetric ones. H is positive
+// definite for short steps, and then the matrix is quasi-definite: Vanderbei (1995), SIAM J. Optim. 5:100. Stiff
+// springs are rows as well, and so are elastic elements, stiff or soft, with the forces mu of their stretches z, z + D
+// dz/dt - mu = 0, and C = (1 + c D)^-1.
 #pragma once
 
 #include <vector>
@@ -31,9 +32,9 @@
 namespace sparsebody::implicit {
 
 struct Bodies {
-  View<const double> mass;
-  View<const double, 3> inertia;
-  View<const double> gravity;
+  View<const double> mass;        // (n,) [kg]
+  View<const double, 3> inertia;  // (n, 3, 3) about the center of mass [kg m^2]
+  View<const double> gravity;     // (3,) in world axes [m/s^2]
 };
 // C, a symmetric positive definite block of each joint, and lambda_0.
 struct Compliance {
@@ -41,21 +42,25 @@ struct Compliance {
   View<const Index> first_entry;
   View<const double> reference;
 };
+// Poses q_0 (n, 3) and (n, 4), and tracked coordinates of joints [rad, m].
 struct Start {
   View<double, 2> position, orientation;
   View<double> coordinate;
 };
+// The unknowns y, v, dv/dt (n, 6) in body coordinates and lambda (n_rows,), and the poses that follow.
 struct End {
   View<double, 2> displacement, velocity, acceleration;
   View<double> multiplier;
   View<double, 2> position, orientation;
   View<double> coordinate;
 };
-// Functions of time at the end of a step: prescribed coordinates, efforts, additional wrenches (n, 6).
+// Functions of time at the end of a step: prescribed coordinates [rad, m], efforts [N m, N], additional wrenches (n,
+// 6).
 struct Given {
   View<double> prescribed, joint_effort, point_effort;
   View<double, 2> body_force;
 };
+// Of forces on bodies (n, 6) [N m, N] and of rows (n_rows,) [rad, m].
 struct Residual {
   View<double, 2> force;
   View<double> row;
@@ -88,7 +93,7 @@ template <class T>
 struct ConnectionTerms {
   Transform<T> X_s, X_p;  // from the bodies to S
   Motion<T> v_J;
-  Force<T> wrench;        // T lambda + W mu, mu the forces that springs and dampers resist with
+  Force<T> wrench;        // T lambda + W mu, mu the forces of springs and dampers on coordinates
   int n_rows = 0;
   T rows[6][6];           // the columns of T, or dz/dx
   T delta[7];             // position errors, or z + D dz/dt
@@ -104,27 +109,27 @@ class Equations {
   Equations(const Bodies& bodies, const model::SystemTables& tables, const Compliance& compliance, const Start& start,
             const End& end, const Given& given, const Residual& residual);
 
-  // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between points
-  // that coincide.
+  // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between
+  // points that coincide.
   Index evaluate();
   // Fills the poses alone.
   void move();
   // Fills H, G, Y and the rows (k, 2, 6) of [1 A'; A -1], which is [H A'; A -C] in other units, for the coefficients b
   // and c: k rows of constraints, of springs on coordinates and of springs between points. `evaluate` comes first.
-  // Returns the number of bodies of which H is not positive definite: of their H - b M only three, two, one or no
-  // quarters are taken.
+  // Returns the number of bodies whose block of H is not positive definite: b M + s (H - b M) with the largest s of
+  // 3/4, 1/2, 1/4, 0 that makes it so takes its place, and refinement makes up for the difference.
   Index linearize(double b, double c, View<double, 3> rows);
   // The right-hand side (6 n + k,) of Newton's equations in these units.
   void right_side(View<double> rhs) const;
-  // Fills `changed` with the right-hand side less the product with x of what H leaves out of blocks on the diagonal.
+  // Fills `changed` with rhs - R x, of the diagonal blocks of R, so that solving again refines x.
   void subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const;
   // Turns a solution in these units into twists (n, 6) and changes of the multipliers (n_rows,).
   void to_correction(View<const double> x, View<double, 2> twist, View<double> multiplier) const;
   // Adds a correction to displacements, velocities, accelerations and multipliers. Returns the largest angle and
   // distance [rad, m] in it.
   std::pair<double, double> correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
-  // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals, and of joints
-  // as well if they are to be exact where joints are open.
+  // Adds the whole [J A'; A -C] as K + c D + b M. Rows of elements are the derivatives of their residuals; so are those
+  // of joints if `exact_rows`, in place of A, which is the derivative only where joints are closed.
   void assemble(Triplets& out, bool exact_rows);
   // Sets the rows A of joints and the derivatives E of their errors by twists, which are A where joints are closed.
   void set_joint_rows();
@@ -133,7 +138,8 @@ class Equations {
   // Adds E' u (n, 6), and the gradients of u . delta by twists of joint frames in their own axes if there are rows.
   void add_error_forces(View<const double> u, View<double, 2> force, View<double, 2> predecessor_frame = {},
                         View<double, 2> successor_frame = {}) const;
-  // What `assemble` adds, of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present accelerations.
+  // What `assemble` adds, of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present
+  // accelerations.
   void assemble_acceleration_errors(Triplets& out, View<double> error);
   // Fills T' v_J of the rows of joints, less the prescribed rates, and zeros for those of elements.
   void velocity_errors(View<const double> prescribed_rate, View<double> error);
@@ -184,10 +190,10 @@ class Equations {
   std::vector<Index> first_item_, items_, first_spring_, springs_of_item_, prescribed_of_item_;
   model::MotionList motions_;
   std::vector<Matrix6> root_;           // L^-1, L the Cholesky factors of H
-  std::vector<Matrix6> rest_;           // what the blocks are besides H
+  std::vector<Matrix6> rest_;           // R's blocks on the diagonal
   std::vector<double> row_root_;        // Cholesky factors of C, at the first entries of the connections
   std::vector<Shear> shear_;
-  std::vector<double> shear_entries_;   // first of what one-sided connections have, which are most
+  std::vector<double> shear_entries_;   // G and Y of one side of every connection, then of the other side
   std::vector<JointRows> joint_rows_;
 };
 

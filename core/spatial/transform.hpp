@@ -60,7 +60,7 @@ struct Transform {
     return {{{c, s, T(0), -s, c, T(0), T(0), T(0), T(1)}}, {}};
   }
   static Transform translation(const Vec3<T>& r) { return {Mat3<T>::identity(), r}; }
-  // The same on another scalar.
+  // This transform in numbers of another type.
   template <class S> explicit operator Transform<S>() const {
     Transform<S> X{{}, {r.x, r.y, r.z}};
     for (int k = 0; k < 9; ++k) X.E.m[k] = E.m[k];

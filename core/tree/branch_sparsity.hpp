@@ -60,7 +60,7 @@ inline void subtract_scaled(Index n, double s, const double* __restrict x, doubl
   for (Index e = 0; e < n; ++e) y[e] -= s * x[e];
 }
 
-// L of H = L' L, in place of H. Table 6.3, left; two rows of a branch at a time, where they follow each other.
+// L of H = L' L, in place of H. Table 6.3, left; two rows at a time where a coordinate follows its parent.
 inline Index factorize_ltl(const BranchPattern& pattern, View<double> H) {
   const auto scale = [&](Index k) {
     double* row = &H[pattern.start[k]];
@@ -112,7 +112,7 @@ inline Index factorize_ltdl(const BranchPattern& pattern, View<double> H) {
   return -1;
 }
 
-// Every row b of `rows` becomes L'^-1 b. What is zero beyond some supports stays zero, and costs next to nothing.
+// Every row b of `rows` becomes L'^-1 b. Only coordinates that support those where b is not zero are visited.
 template <bool has_unit_diagonal = false>
 void solve_upper(const BranchPattern& pattern, View<const double> L, View<double, 2> rows) {
   for (Index r = 0; r < rows.rows(); ++r) {
@@ -150,11 +150,15 @@ inline void solve_ltdl(const BranchPattern& pattern, View<const double> LD, View
   solve_lower<true>(pattern, LD, rows);
 }
 
-// ---- X becomes (L' L)^-1 X, by strips of its columns that fit the cache, coordinates of a branch four at a time.
+// ---- X becomes (L' L)^-1 X: blocks of up to four successive coordinates of a branch at a time, in registers, and strips
+// of columns whose rows fit the level-1 cache.
 
-// x_to -= L x_from for R successive rows of L and G coordinates before them: from the rows to those, or the reverse.
+inline constexpr Index most_rows = 4, strip_columns = 64;
+
+// For R successive coordinates k and G coordinates j of their support: x_j -= L_kj x_k if is_upper, else x_k -= L_kj
+// x_j.
 template <bool is_upper, int R, int G>
-void subtract_block(const BranchPattern& pattern, View<const double> L, Index first, const Index* before, double* X,
+void subtract_block(const BranchPattern& pattern, View<const double> L, Index first, const Index* support, double* X,
                     Index stride, Index width) {
   constexpr int n_from = is_upper ? R : G, n_to = is_upper ? G : R;
   double P[n_from][n_to];
@@ -162,48 +166,46 @@ void subtract_block(const BranchPattern& pattern, View<const double> L, Index fi
   double* to[n_to];
   for (int r = 0; r < R; ++r)
     for (int g = 0; g < G; ++g)
-      P[is_upper ? r : g][is_upper ? g : r] = -L[pattern.start[first + r] + pattern.depth[before[g]]];
-  for (int k = 0; k < n_from; ++k) from[k] = X + (is_upper ? first + k : before[k]) * stride;
-  for (int k = 0; k < n_to; ++k) to[k] = X + (is_upper ? before[k] : first + k) * stride;
+      P[is_upper ? r : g][is_upper ? g : r] = -L[pattern.start[first + r] + pattern.depth[support[g]]];
+  for (int k = 0; k < n_from; ++k) from[k] = X + (is_upper ? first + k : support[k]) * stride;
+  for (int k = 0; k < n_to; ++k) to[k] = X + (is_upper ? support[k] : first + k) * stride;
   dense::add_products<n_from, n_to>(width, P, from, to);
 }
 
 inline void solve_ltl_columns(const BranchPattern& pattern, View<const double> L, View<double, 2> matrix) {
-  constexpr Index strip = 64, most = 4;
   const Index n = pattern.size(), stride = matrix.shape(1);
-  std::vector<Index> first_rows, before(n);
+  std::vector<Index> first_rows, support(n);
   for (Index k = 0; k < n; ++k)  // rows [first, next first) follow each other on a branch
-    if (first_rows.empty() || pattern.parent[k] != k - 1 || k - first_rows.back() == most) first_rows.push_back(k);
+    if (first_rows.empty() || pattern.parent[k] != k - 1 || k - first_rows.back() == most_rows) first_rows.push_back(k);
   first_rows.push_back(n);
-  const auto pass = [&]<bool is_upper>(std::bool_constant<is_upper>, Index block, double* X, Index width) {
+  const auto solve_block = [&]<bool is_upper>(std::bool_constant<is_upper>, Index block, double* X, Index width) {
     const Index first = first_rows[block], end = first_rows[block + 1];
-    const auto subtract_others = [&] {
-      Index n_before = 0, done = 0;
-      for (Index i = pattern.parent[first]; i >= 0; i = pattern.parent[i]) before[n_before++] = i;
+    const auto subtract_support = [&] {
+      Index depth = 0, j = 0;
+      for (Index i = pattern.parent[first]; i >= 0; i = pattern.parent[i]) support[depth++] = i;
       with_constant<4, 3, 2, 1>(end - first, [&](auto R) {
-        for (; done + most <= n_before; done += most)
-          subtract_block<is_upper, R, most>(pattern, L, first, &before[done], X, stride, width);
-        for (; done < n_before; ++done)
-          subtract_block<is_upper, R, 1>(pattern, L, first, &before[done], X, stride, width);
+        for (; j + most_rows <= depth; j += most_rows)
+          subtract_block<is_upper, R, most_rows>(pattern, L, first, &support[j], X, stride, width);
+        for (; j < depth; ++j) subtract_block<is_upper, R, 1>(pattern, L, first, &support[j], X, stride, width);
       });
     };
-    if (!is_upper) subtract_others();
+    if (!is_upper) subtract_support();
     for (Index r = 0; r < end - first; ++r) {
       const Index k = is_upper ? end - 1 - r : first + r;
       double* const x = X + k * stride;
-      for (Index done = is_upper ? end - 1 : first; done != k; done += is_upper ? -1 : 1) {
-        const Index row = std::max(k, done), column = std::min(k, done);
-        dense::add_scaled(x, -L[pattern.start[row] + pattern.depth[column]], X + done * stride, width);
+      for (Index i = is_upper ? end - 1 : first; i != k; i += is_upper ? -1 : 1) {  // solved before k
+        const Index row = std::max(k, i), column = std::min(k, i);
+        dense::add_scaled(x, -L[pattern.start[row] + pattern.depth[column]], X + i * stride, width);
       }
       const double inverse = 1.0 / L[pattern.diagonal(k)];
       for (Index c = 0; c < width; ++c) x[c] *= inverse;
     }
-    if (is_upper) subtract_others();
+    if (is_upper) subtract_support();
   };
-  for (Index c = 0; c < stride; c += strip) {
-    const Index width = std::min(strip, stride - c), n_blocks = Index(first_rows.size()) - 1;
-    for (Index b = n_blocks - 1; b >= 0; --b) pass(std::true_type{}, b, matrix.data() + c, width);
-    for (Index b = 0; b < n_blocks; ++b) pass(std::false_type{}, b, matrix.data() + c, width);
+  for (Index c = 0; c < stride; c += strip_columns) {
+    const Index width = std::min(strip_columns, stride - c), n_blocks = Index(first_rows.size()) - 1;
+    for (Index b = n_blocks - 1; b >= 0; --b) solve_block(std::true_type{}, b, matrix.data() + c, width);
+    for (Index b = 0; b < n_blocks; ++b) solve_block(std::false_type{}, b, matrix.data() + c, width);
   }
 }
 

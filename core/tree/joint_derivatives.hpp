@@ -1,4 +1,4 @@
-// Derivatives of inverse and forward dynamics by joint coordinates, in O(sum of depths) before M^-1. Carpentier and
+// Derivatives of inverse and forward dynamics by joint coordinates, in O(sum of depths) before H^-1. Carpentier and
 // Mansard (2018), Analytical derivatives of rigid body dynamics algorithms, RSS; Singh, Russell and Wensing (2022),
 // Efficient analytical derivatives of rigid-body dynamics using spatial vector algebra, IEEE RA-L 7(2).
 //
@@ -6,12 +6,18 @@
 //
 //   dv_l/dq_j = S_j x v_l + Psi'_j,   da_l/dq_j = S_j x a_l + Psi'_j x v_l + Psi''_j,   da_l/dqd_j = S_j x v_l + Psi*_j,
 //
+// where, with the parent's velocity v_p carried to J, v_J = v - v_p = sum of S_l qd_l, derivatives dS_l in world axes,
+// the apparent derivative c_J of S times qd, and a without gravity's fictitious part,
+//
+//   Psi'_j = v x S_j + r_j,   Psi*_j = (v + v_p) x S_j + dc_J/dqd_j,   r_j = sum of dS_l/dq_j qd_l,
+//   Psi''_j = a x S_j - (v x S_j) x v + dc_J/dq_j + sum of dS_l/dq_j qdd_l + v_p x r_j - r_j x v,
+//
 // so that of the force F_i through joint i, J or one beyond it, with I and 2B summed over the links from i on,
 //
 //   dF_i/dq_j = S_j x* F_i + I Psi''_j + 2B Psi'_j,   dF_i/dqd_j = I Psi*_j + 2B S_j,
 //   2B m = v x* I m - I (v x m) + m x* I v;
 //
-// dF_J goes on to the joints before J. Positions of quaternions change by rotations seen from S, as velocities do.
+// the joints before J transmit dF_J. Positions of quaternions change by rotations seen from S, as velocities do.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +44,7 @@ struct CompositeRate {
   Symmetric3 A_rate;
   Vec3 L, p;
 
-  // One body's: dA/dt = w x I_c - I_c w x + the parallel axes' at dc/dt.
+  // One body's: dA/dt = w x I_c - I_c w x, and the rate of m (c.c 1 - c c').
   CompositeRate(const Inertia& I, const Motion& v) {
     const auto& [x, y, z] = v.angular;
     const double* c = I.rotational.m;
@@ -52,7 +58,7 @@ struct CompositeRate {
   friend Force operator*(const CompositeRate& B, const Motion& m) {
     return {B.A_rate * m.angular - cross(B.L, m.angular), -2.0 * cross(B.p, m.angular)};
   }
-  // (2B)' m, a couple
+  // The angular part of (2B)' m; the linear part is zero.
   Vec3 transposed(const Motion& m) const { return A_rate * m.angular + cross(L, m.angular) + 2.0 * cross(p, m.linear); }
   void add_to_parent(const Vec3& d, CompositeRate& parent) const {
     parent.A_rate += A_rate, parent.A_rate += parallel_axis_rate(d, p);
@@ -60,17 +66,18 @@ struct CompositeRate {
   }
 };
 
-// Motions of a coordinate, in world axes about its link's origin. A row of Python's array.
+// S_j and the Psi of a coordinate, in world axes about its link's origin. A row of Python's array.
 struct CoordinateRates {
   Motion S, psi_rate, psi_second, psi_star;
 };
 
-// Derivatives of a tree joint by its own coordinates k, in world axes: dS_l/dq_k, dc/dq_k and dc/dqd_k of c = (dS/dt) qd.
+// Derivatives of a tree joint by its own coordinates k, in world axes: dS_l/dq_k, dc/dq_k and dc/dqd_k of c = (dS/dt)
+// qd.
 struct OwnRates {
   Motion S[6][6], c_by_q[6], c_by_qd[6];
 };
 
-// The same seen from S, of a type whose S varies.
+// Adds the derivatives of a joint type whose S varies in S coordinates, by dual numbers, for a joint at rest in S.
 template <class J>
 void add_varying_rates(const J& joint, const JointFrames& frames, const double* qd, OwnRates& rates) {
   constexpr int n = J::info.n_velocities;
@@ -148,8 +155,9 @@ inline void coordinate_rates(const Links& links, const TreeMotion& motion, View<
   });
 }
 
-// tau = H qdd + C; adds its derivatives to by_q, by_qd (n, n), and fills H, packed. external: forces that move with
-// the links, or empty; a, F: accelerations of the links and forces through their joints, to be filled as are rates.
+// Fills tau = H qdd + C, H, packed, the links' accelerations a, the forces F through their joints, and `rates`; adds
+// the derivatives of tau to by_q and by_qd (n, n). external: forces that move with the links, or empty. Inlined wholly,
+// so that composites stay in registers.
 [[gnu::flatten]] inline void inverse_dynamics_derivatives(const Links& links, const TreeMotion& motion,
                                                           const BranchPattern& pattern, View<const double> qdd,
                                                           View<const Force> external, View<Motion> a, View<Force> F,
@@ -205,9 +213,9 @@ struct JointDerivatives {
   View<double, 2> by_q, by_qd, by_tau;
 };
 
-// qdd = H^-1 (tau - C) with its derivatives: dqdd = -H^-1 (dtau by q and qd), H^-1 by tau; L of H = L' L, packed.
-// Prescribed qdd do not change. by_q and by_qd are at first what the external forces add to dtau beyond their motion with
-// the links. Returns what factorize_ltl does.
+// qdd = H^-1 (tau - C), dqdd/dq = -H^-1 dtau/dq, dqdd/dqd = -H^-1 dtau/dqd and dqdd/dtau = H^-1, with L of H = L' L,
+// packed. Prescribed qdd do not change. by_q and by_qd come with the derivatives of tau by external forces that do not
+// move with the links. Returns -1, or the coordinate whose pivot is not positive.
 inline Index forward_dynamics_derivatives(const Links& links, const TreeMotion& motion, const BranchPattern& pattern,
                                           View<const double> tau, View<const Force> external,
                                           View<const bool> is_prescribed, const Articulated& work,

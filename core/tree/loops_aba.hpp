@@ -2,8 +2,8 @@
 // algorithm. Sathya and Carpentier (2024), after Featherstone (2008), sec. 7.2.
 //
 // A front is the symmetric matrix F of all that couples with a link, f = F y + g: accelerations of links, and
-// multipliers of open loops. The freedoms of link i are eliminated by the pivots S' F S, with rows S' F; then the rows of i
-// move to its parent's origin, so that along a mechanism one front is carried inwards. The rows of a loop are
+// multipliers of open loops. The freedoms of link i are eliminated by the pivots S' F S, with rows S' F; then the rows
+// of i move to its parent's origin, so that along a mechanism one front is carried inwards. The rows of a loop are
 // eliminated likewise, by pivots that are negative: [H, K'; K, -mu] is quasi-definite.
 #pragma once
 
@@ -155,7 +155,7 @@ struct FrontMatrix {
 inline void fill_pivots(const FrontMatrix& front, const front_ldl::PivotRows& rows, View<const Motion> S,
                         View<const bool> is_prescribed, Index slot) {
   for (Index k = 0; k < rows.n_pivots; ++k) {
-    double *const A = rows.values + k * rows.stride(), *const U = A + rows.first_other();
+    double *const A = rows.values + k * rows.stride(), *const U = A + rows.first_below();
     const auto is_fixed = [&](Index j) { return !is_prescribed.empty() && is_prescribed[j]; };
     std::fill_n(A, rows.stride(), 0.0);
     if (is_fixed(k)) {
@@ -169,8 +169,8 @@ inline void fill_pivots(const FrontMatrix& front, const front_ldl::PivotRows& ro
 }
 inline void fill_pivots(const FrontMatrix& front, const front_ldl::PivotRows& rows, Index slot) {
   for (Index k = 0; k < rows.n_pivots; ++k) {
-    double *const A = rows.values + k * rows.stride(), *const U = A + rows.first_other();
-    std::fill_n(A, rows.first_other(), 0.0);
+    double *const A = rows.values + k * rows.stride(), *const U = A + rows.first_below();
+    std::fill_n(A, rows.first_below(), 0.0);
     std::copy_n(front.row(slot + k) + slot, rows.n_pivots, A);
     std::copy_n(front.row(slot + k), front.width, U);
     std::fill_n(U + slot, rows.n_pivots, 0.0);

@@ -1,8 +1,9 @@
 // The links of a spanning tree, numbered regularly, parents before children: constants, poses, velocities and motion
 // subspaces.
 //
-// A link is a body in the axes of its own frame on its tree joint, with the origin there: S on the successor, or P
-// on the predecessor where the tree runs from successor to predecessor. The joint's frame on the parent is `near`.
+// A link is a body in the axes of its own frame on its tree joint, with the origin there: S on the successor, or P on
+// the predecessor where the tree runs from successor to predecessor. The near frame of a joint is the one on the
+// parent, the far frame that of the link.
 #pragma once
 
 #include <ranges>
@@ -28,7 +29,7 @@ struct LinkIndices {
   Index parent;          // lambda(i), -1 for the world
   Index kind;            // of the tree joint: its index in JointTypes
   Index direction;       // 1, or -1 where the tree runs from successor to predecessor
-  Index body;            // number in the system
+  Index body;            // index in the system
   Index first_velocity;  // of the joint's own in qd; they end where the next link's begin
   Index first_position;  // of the joint's own in q
 };
@@ -68,7 +69,7 @@ struct Links {
 // World axes make every transform between neighbours a shift of the origin, without rotations; no vector is taken
 // about the world's origin, which would lose digits on long mechanisms.
 
-// R m, the vector m turned to the axes that R leads to, its origin kept; and R' m.
+// R m and R' m of a vector m about an origin that stays: other axes, or a rotation.
 template <class Vector>
 Vector rotate(const Mat3& R, const Vector& m) {
   return {R * m.angular, R * m.linear};

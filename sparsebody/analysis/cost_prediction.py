@@ -1,11 +1,11 @@
 """Costs of lattices of any size before anything is computed: flops, memory, messages and time.
 
-Of a mechanism at hand the elimination tree tells what its factorization takes. Of a lattice it need
-not be built: nested dissection cuts a box of bodies into two until single ones are left, and the
-joints across a cut are eliminated after both halves, in a front with the joints that lead out of
-the box. Its cost is the recursion
+The cost of a factorization follows from the elimination tree, for a compiled mechanism. A lattice
+needs not even the tree: nested dissection cuts a box of bodies into two until single ones are
+left, and the joints across a cut are eliminated after both halves, in a front with the joints that
+lead out of the box. The cost is the recursion
 
-    c(box) = c(one half) + c(other half) + front(pivots, others),
+    c(box) = c(one half) + c(other half) + front(joints across the cut, joints out of the box),
 
 exactly, for the order that dissects down to single bodies. George (1973), SIAM J. Numer. Anal.
 10:345; Lipton, Rose and Tarjan (1979), SIAM J. Numer. Anal. 16:346: n log n entries and n^1.5 flops
@@ -38,9 +38,9 @@ from sparsebody.sparse.elimination_tree import pivot_flops
 
 COST_METHODS = ("direct", "iterative")
 PANEL = 32  # pivots that are sent together
-BANDWIDTH, LATENCY = 2e9, 5e-6  # of messages [bytes/s], [s]
-ITERATIONS, APPLICATIONS = 4, 7  # of conjugate gradients on cubes, and of their preconditioner
-BALL, BODY = 3, 6  # rows of a spherical joint, freedoms of a body
+BANDWIDTH, LATENCY = 2e9, 5e-6  # of messages [bytes/s], [s]: those of a fast network
+APPLICATIONS = 7  # of the preconditioner, in four iterations of conjugate gradients, as on cubes
+SPHERICAL, BODY = 3, 6  # rows of a spherical joint, freedoms of a body
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class CostPrediction:
     entries: float  # of the factors
     flops: float  # multiplications, divisions and additions
     largest_front: int  # rows
-    memory: float  # [bytes] in all: factors, and what is assembled beside them
-    memory_of_rank: float  # [bytes] on the fullest rank
-    critical_flops: float  # that no other rank can take over meanwhile
-    messages: float
+    memory: float  # [bytes] of factors and fronts, on all ranks
+    memory_of_rank: float  # [bytes] on the rank that needs most
+    critical_flops: float  # along the longest path of the tree, each front shared by its ranks
+    messages: float  # of all ranks
     message_bytes: float
     seconds: float  # of one factorization and solution
 
@@ -85,30 +85,32 @@ def predict_cost(
         A compiled mechanism, whose elimination tree is computed; or rows, columns and layers of a
         lattice of spherical joints, up to any size, which is not built.
     method : {"direct", "iterative"}
-        LDL' of the whole system, as by "multifrontal" or "mumps"; or the factorization "iterative",
-        of a lattice only.
+        LDL' of the whole system, as by "multifrontal" or "mumps"; or, for lattices, the
+        factorization "iterative".
     ordering : str
-        Of a System: a name from ORDERINGS. Lattices are dissected.
+        A name from ORDERINGS, for a System. Lattices are dissected.
     ranks : int
-        Of mpiexec, a power of two; of the method "direct" and a lattice only.
+        Number of ranks of mpiexec, a power of two. More than one: for lattices by "direct" only.
 
     Raises
     ------
     UnknownNameError
         For another method or ordering.
     ModelError
-        If a size is less than one, or ranks are not a power of two or asked for where only one is
-        predicted, or a lattice of the method "iterative" has less than two bodies a side.
+        If a size is less than one, `ranks` is not a power of two or too large for this prediction,
+        or, by "iterative", the mechanism is no lattice or less than two bodies wide.
     """
     check_name(method, COST_METHODS, "method")
     is_lattice = not isinstance(mechanism, System)
     if not isinstance(ranks, int | np.integer) or ranks < 1 or ranks & (ranks - 1):
         raise ModelError(f"{ranks} ranks: give a power of two")
     if ranks > 1 and not (is_lattice and method == "direct"):
-        raise ModelError(f"{ranks} ranks: only factors of lattices are predicted on several")
+        raise ModelError(f"{ranks} ranks: costs on several are predicted for lattices by 'direct'")
     if isinstance(mechanism, System):
         if method == "iterative":
-            raise ModelError("give rows, columns and layers: parts of lattices alone are predicted")
+            raise ModelError(
+                "costs by 'iterative' are those of lattices; give rows, columns and layers"
+            )
         pattern = kkt_structure(mechanism).pattern
         positions = mechanism.initial_state.position
         metrics = Case(pattern, order(pattern, ordering, positions)).metrics
@@ -123,10 +125,13 @@ def predict_cost(
             f"no costs of {mechanism!r}: give a compiled System, or three integers of one or more"
         )
     if method == "iterative" and min(shape) < 2:
-        raise ModelError(f"{shape}: parts of sheets and rods have too many motions; give a cube")
+        raise ModelError(
+            f"costs by 'iterative' of a lattice {shape} are not predicted, for its substructures "
+            "have too many free motions; give two bodies or more in every direction"
+        )
     if method == "iterative":
         return _iterative(shape)
-    cost = _Dissection(BODY, (BALL,) * 3).cost(shape, ranks)
+    cost = _Dissection(BODY, (SPHERICAL,) * 3).cost(shape, ranks)
     cost = cost if ranks > 1 else cost.on_one_rank()
     return _prediction(math.prod(shape), _rows(shape), ranks, cost)
 
@@ -156,29 +161,33 @@ def _prediction(bodies: int, rows: int, ranks: int, cost: _Cost) -> CostPredicti
 
 
 class _Cost(NamedTuple):
-    """Of the elimination of a box."""
+    """The cost of eliminating a box, as in CostPrediction."""
 
     entries: float = 0.0
     flops: float = 0.0
-    largest_front: int = 0
+    largest_front: int = 0  # rows
     entries_of_rank: float = 0.0
     critical_flops: float = 0.0
     messages: float = 0.0
-    words: float = 0.0
+    words: float = 0.0  # numbers of 8 bytes in them
 
     def on_one_rank(self) -> _Cost:
         return self._replace(entries_of_rank=self.entries, critical_flops=self.flops)
 
 
-def _front(pivots: int, others: int, ranks: int) -> _Cost:
-    """Return the cost of a dense front that all ranks share."""
-    front = pivots + others
+def _front(pivots: int, below: int, ranks: int) -> _Cost:
+    """Return the cost of a dense front that all ranks share, with rows below its pivots.
+
+    The master sends the pivots' triangle to the p - 1 others, and each of these its rows to half of
+    the others, on average, which need them above the diagonal; a message for each panel.
+    """
+    front = pivots + below
     entries = pivots * front - pivots * (pivots - 1) / 2
-    flops = pivot_flops(front) - pivot_flops(others)
-    sent = (ranks - 1) * (pivots * (pivots + 1) / 2 + pivots * others / 2)
+    flops = pivot_flops(front) - pivot_flops(below)
+    words = (ranks - 1) * (pivots * (pivots + 1) / 2 + pivots * below / 2)
     messages = (ranks - 1) * math.ceil(pivots / PANEL) * ranks / 2
     shares = entries / ranks, flops / ranks
-    return _Cost(entries, flops, front, *shares, messages, sent)
+    return _Cost(entries, flops, front, *shares, messages, words)
 
 
 class _Dissection(NamedTuple):
@@ -191,7 +200,7 @@ class _Dissection(NamedTuple):
         return self.joints[axis] * math.prod(shape) // shape[axis]
 
     def cost(self, shape: tuple[int, ...], ranks: int = 1) -> _Cost:
-        """Return that of a lattice that nothing is joined to."""
+        """Return the cost of a lattice that is joined to nothing."""
         return _dissected(self, shape, ((0, 0),) * 3, ranks)
 
 
@@ -199,27 +208,27 @@ class _Dissection(NamedTuple):
 def _dissected(
     lattice: _Dissection, shape: tuple[int, ...], joined: tuple[tuple[int, int], ...], ranks: int
 ) -> _Cost:
-    """Return the cost of a box of which some sides are joined to bodies beyond."""
-    others = sum(lattice.cut_rows(shape, k) * sum(joined[k]) for k in range(3))
+    """Return the cost of a box; joined (3, 2): 1 on the sides with joints to bodies outside."""
+    outward_rows = sum(lattice.cut_rows(shape, k) * sum(joined[k]) for k in range(3))
     if math.prod(shape) == 1:
-        return _front(lattice.body, others, 1)
+        return _front(lattice.body, outward_rows, 1)
     axis = max(range(3), key=lambda k: (shape[k], -sum(joined[k])))
-    halves, beyond = [], 0.0
+    halves, contributions = [], 0.0
     for side in (0, 1):
         half, ends = list(shape), list(joined)
         half[axis] = shape[axis] // 2 if side == 0 else shape[axis] - shape[axis] // 2
         ends[axis] = (joined[axis][0], 1) if side == 0 else (1, joined[axis][1])
         halves.append(_dissected(lattice, tuple(half), tuple(ends), max(ranks // 2, 1)))
         n = sum(lattice.cut_rows(tuple(half), k) * sum(ends[k]) for k in range(3))
-        beyond += n * (n + 1) / 2  # the contribution of the half
+        contributions += n * (n + 1) / 2  # entries that the half adds to the front
     one, two = halves
-    front = _front(lattice.cut_rows(shape, axis), others, ranks)
+    front = _front(lattice.cut_rows(shape, axis), outward_rows, ranks)
     entries, flops = one.entries + two.entries, one.flops + two.flops
     largest = max(one.largest_front, two.largest_front)
     if ranks > 1:
         of_rank = max(one.entries_of_rank, two.entries_of_rank)
         critical = max(one.critical_flops, two.critical_flops)
-        moved = beyond * (ranks - 1) / ranks
+        moved = contributions * (ranks - 1) / ranks
     else:
         of_rank, critical, moved = entries, flops, 0.0
     return _Cost(
@@ -234,22 +243,24 @@ def _dissected(
 
 
 def _rows(shape: tuple[int, ...]) -> int:
+    """Return the rows of a lattice with one more joint, to the world."""
     n = math.prod(shape)
-    return BODY * n + BALL * sum(n - n // k for k in shape) + BALL
+    return BODY * n + SPHERICAL * sum(n - n // k for k in shape) + SPHERICAL
 
 
 def _iterative(shape: tuple[int, ...]) -> CostPrediction:
-    """Sum over the levels: a part of a x b x c bodies has a + b + c + 6 motions.
+    """Return the cost of all levels of substructures, boxes of a x b x c bodies of the lattice.
 
-    Those are of a rigid body, and turns of the bodies of one plane against each other. At a face of
-    b x c joints two parts have b + c + 6 relative motions.
+    A box keeps a + b + c + 6 motions: those of a rigid body, and one relative rotation of each
+    plane of bodies. At a face of b x c joints two boxes have b + c + 6 relative motions, the rows
+    of the joint between them at the next level.
     """
     grid, cell = np.array(shape), np.ones(3, dtype=int)
     total, level = _Cost(), 0
     while True:
         a, b, c = (int(k) for k in cell)
         body = BODY if level == 0 else a + b + c + RIGID
-        joints = (BALL,) * 3 if level == 0 else (b + c + RIGID, a + c + RIGID, a + b + RIGID)
+        joints = (SPHERICAL,) * 3 if level == 0 else (b + c + RIGID, a + c + RIGID, a + b + RIGID)
         part = grid.copy()  # of the bodies of this level
         while body * math.prod(part) > MOST_FREEDOMS and math.prod(part) > 2:
             axis = int(np.argmax(part * cell))

@@ -11,7 +11,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ModelError
 from sparsebody.model import Mechanism, System
-from sparsebody.ordering import Checked, order
+from sparsebody.ordering import CheckedOrdering, order
 from sparsebody.sparse import elimination_tree
 from sparsebody.sparse.elimination_tree import Elimination, elimination
 from sparsebody.sparse.pattern import BlockPattern, positions
@@ -153,7 +153,7 @@ def ordered(member: Member, choice: Ordering) -> Eliminated:
         sequence = order(pattern, choice, member.positions)
     else:
         name = getattr(choice, "__name__", "own")
-        sequence = Checked(name, choice, False)(pattern)
+        sequence = CheckedOrdering(name, choice, False)(pattern)
     graph = elimination(pattern, sequence)
     sizes = np.ascontiguousarray(pattern.block_sizes[sequence], dtype=np.intp)
     metrics = elimination_tree.elimination_metrics(graph, sizes)

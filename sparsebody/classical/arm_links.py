@@ -1,4 +1,4 @@
-"""Constants of links and one instant of their motion, which every algorithm takes; its decorator.
+"""The arguments of every algorithm, links and one instant of their motion, and its decorator.
 
 Frames are proximal, as in Craig's modified convention: link i turns about the z axis of its
 own frame or slides along it. Arrays hold floats, or as objects numbers of any other kind: kernels
@@ -19,7 +19,7 @@ IS_COMPILED = find_spec("numba") is not None
 
 
 def kernel(function: F) -> F:
-    """Return a function compiled at its first call, or itself; `py_func` is the plain one."""
+    """Return a function compiled by Numba, or itself without Numba; `py_func` is the original."""
     if IS_COMPILED:
         from numba import njit
 

@@ -84,7 +84,7 @@ def _counted(arm: Arm, tally: Tally) -> tuple[arm_links.Links, arm_links.Motion,
     """Return counted links and a motion in general position, and the products of rotations."""
 
     def known(x: float) -> Counted:
-        return Counted(x, tally, known=True)
+        return Counted(x, tally, is_constant=True)
 
     def unknown(values: FloatArray) -> FloatArray:
         return lifted_array(values, lambda x: Counted(x, tally))
@@ -141,7 +141,7 @@ class Counts:
     geometry: str
     multiplications: Polynomial  # without those by known numbers 0, 1 and -1
     additions: Polynomial
-    all_multiplications: Polynomial  # every one that the formulas write
+    all_multiplications: Polynomial  # all that the formulas write
     all_additions: Polynomial
     smallest: int = SMALLEST  # number of joints from which on they hold
 
@@ -236,7 +236,7 @@ class Published:
     multiplications: Polynomial | None
     additions: Polynomial | None
     printed: Pair | None  # at n = 6
-    every_operation: bool  # whether the paper counts operations by known 0 and 1 as well
+    every_operation: bool  # whether the paper counts operations by constants 0 and 1 as well
     remark: str
 
 
@@ -262,7 +262,7 @@ class Comparison:
 
     @property
     def counted(self) -> Pair | None:
-        """Multiplications and additions, with those by known 0 and 1 if the paper counts them."""
+        """Multiplications and additions, with those by constant 0 or 1 if the paper counts them."""
         if self.counts is None:
             return None
         counts = self.counts.polynomials(every_operation=self.published.every_operation)

@@ -1,4 +1,4 @@
-"""Scalar operations counted while an algorithm runs, and the plain form of compiled kernels."""
+"""Scalar operations counted while an algorithm runs, and the Python form of compiled kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-_ROUNDED = 1e-14  # relative; less is left where known numbers cancel
+_ROUNDED = 1e-14  # relative: a sum of constants that is less is zero but for rounding
 N = TypeVar("N", bound=tuple[Any, ...])
 
 
@@ -18,8 +18,9 @@ N = TypeVar("N", bound=tuple[Any, ...])
 class Tally:
     """Operations so far; a division counts as a multiplication, a subtraction as an addition.
 
-    What a programmer who knows the constants of an arm would not write is counted apart: products
-    by a known 0, 1 or -1, sums with a known 0, and operations on known numbers alone.
+    Changes of sign are not counted. Operations that a programmer who knows the constants of an arm
+    would not write are counted as trivial: products by a constant 0, 1 or -1, sums with a constant
+    0, and operations on constants alone.
     """
 
     multiplications: int = 0
@@ -48,74 +49,80 @@ class Tally:
 
 
 class Counted:
-    """A number whose arithmetic is counted, and which may be known before the motion, a constant.
+    """A number whose arithmetic is counted; a constant is known before the motion.
 
     Examples
     --------
     >>> tally = Tally()
-    >>> x, zero = Counted(3.0, tally), Counted(0.0, tally, known=True)
+    >>> x, zero = Counted(3.0, tally), Counted(0.0, tally, is_constant=True)
     >>> (x * x + zero * x).value, tally
     (9.0, Tally(multiplications=1, additions=0, trivial_multiplications=1, trivial_additions=1))
     """
 
-    __slots__ = ("known", "tally", "value")
+    __slots__ = ("is_constant", "tally", "value")
 
-    def __init__(self, value: float, tally: Tally, known: bool = False) -> None:
-        self.value, self.tally, self.known = value, tally, known
+    def __init__(self, value: float, tally: Tally, is_constant: bool = False) -> None:
+        self.value, self.tally, self.is_constant = value, tally, is_constant
 
     def __repr__(self) -> str:
-        return f"Counted({self.value}, {'known' if self.known else 'unknown'})"
+        return f"Counted({self.value}, {'constant' if self.is_constant else 'variable'})"
 
     def __float__(self) -> float:
         return float(self.value)
 
     def __neg__(self) -> Counted:
-        return Counted(-self.value, self.tally, self.known)
+        return Counted(-self.value, self.tally, self.is_constant)
 
     def __mul__(self, other: Any) -> Counted:
-        value, known = _parts(other)
-        both = self.known and known
-        is_zero = (self.known and self.value == 0.0) or (known and value == 0.0)
-        is_one = (self.known and abs(self.value) == 1.0) or (known and abs(value) == 1.0)
+        value, constant = _parts(other)
+        both = self.is_constant and constant
+        is_zero = (self.is_constant and self.value == 0.0) or (constant and value == 0.0)
+        is_one = (self.is_constant and abs(self.value) == 1.0) or (constant and abs(value) == 1.0)
         self.tally.multiply(both or is_zero or is_one)
         return Counted(self.value * value, self.tally, both or is_zero)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Counted:
-        value, known = _parts(other)
-        trivial = (self.known and (known or self.value == 0.0)) or (known and abs(value) == 1.0)
+        value, constant = _parts(other)
+        trivial = (self.is_constant and (constant or self.value == 0.0)) or (
+            constant and abs(value) == 1.0
+        )
         self.tally.multiply(trivial)
-        return Counted(self.value / value, self.tally, self.known and trivial)
+        return Counted(self.value / value, self.tally, self.is_constant and trivial)
 
     def __rtruediv__(self, other: Any) -> Counted:
-        return Counted(float(other), self.tally, known=True) / self
+        return Counted(float(other), self.tally, is_constant=True) / self
 
     def __add__(self, other: Any) -> Counted:
-        value, known = _parts(other)
-        return self._sum(self.value + value, value, known)
+        value, constant = _parts(other)
+        return self._sum(self.value + value, value, constant)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Counted:
-        value, known = _parts(other)
-        return self._sum(self.value - value, value, known)
+        value, constant = _parts(other)
+        return self._sum(self.value - value, value, constant)
 
     def __rsub__(self, other: Any) -> Counted:
         return -(self - other)
 
-    def _sum(self, value: float, other_value: float, other_known: bool) -> Counted:
-        both = self.known and other_known
+    def _sum(self, value: float, other_value: float, other_constant: bool) -> Counted:
+        both = self.is_constant and other_constant
         if both and abs(value) < _ROUNDED * abs(other_value):
-            value = 0.0  # what cancels is known to
-        has_zero = (self.known and self.value == 0.0) or (other_known and other_value == 0.0)
+            value = 0.0  # exactly, in a programmer's hands
+        has_zero = (self.is_constant and self.value == 0.0) or (
+            other_constant and other_value == 0.0
+        )
         self.tally.add(both or has_zero)
         return Counted(value, self.tally, both)
 
 
 def _parts(number: Any) -> tuple[float, bool]:
-    """Return value and whether it is known; a literal is."""
-    return (number.value, number.known) if isinstance(number, Counted) else (float(number), True)
+    """Return the value, and whether it is constant, as literals are."""
+    return (
+        (number.value, number.is_constant) if isinstance(number, Counted) else (float(number), True)
+    )
 
 
 def lifted(arrays: N, make: Callable[[float], Any]) -> N:

@@ -46,15 +46,15 @@ def export(
 ) -> None:
     """Write a trajectory (.h5) or a mechanism for other programs.
 
-    What a format cannot hold is named.
+    Warnings name what the format cannot express.
     """
     motion = source.trajectory
-    known = OF_MECHANISMS if motion is None else OF_TRAJECTORIES
-    check_name(kind, known, f"--format of a {'mechanism' if motion is None else 'trajectory'}")
+    suffixes = OF_MECHANISMS if motion is None else OF_TRAJECTORIES
+    check_name(kind, suffixes, f"--format of a {'mechanism' if motion is None else 'trajectory'}")
     tables = _tables(motion, table) if motion and kind in ("csv", "parquet") else []
-    if output.suffix and not output.is_dir() and output.suffix.lower() not in known[kind]:
-        raise click.UsageError(f"--output {output} must end in {' or '.join(known[kind])}")
-    files = arg.output_files(output, Path(source.name).stem, "table", tables, known[kind][0])
+    if output.suffix and not output.is_dir() and output.suffix.lower() not in suffixes[kind]:
+        raise click.UsageError(f"--output {output} must end in {' or '.join(suffixes[kind])}")
+    files = arg.output_files(output, Path(source.name).stem, "table", tables, suffixes[kind][0])
     for file in files:
         arg.check_new(file, overwrite)
     with warnings.catch_warnings(record=True) as left_out:
@@ -91,11 +91,11 @@ def _write_trajectory(path: Path, files: list[Path], tables: list[str], quiet: b
 
     with opened_blocks(path) as (n_records, _):
         total = n_records * len(files)
-    with out.progress_bar(total, quiet) as moved:
+    with out.progress_bar(total, quiet) as advance:
         chosen: Sequence[str | None] = tables or [None]
         for k, (file, table) in enumerate(zip(files, chosen, strict=True)):
 
             def show(done: int, n: int, k: int = k, name: str = file.name) -> None:
-                moved(name, k * n + done)
+                advance(name, k * n + done)
 
             sb.export_trajectory(path, file, table=table, progress=show)

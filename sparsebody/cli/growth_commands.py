@@ -109,28 +109,28 @@ def classical(
 ) -> None:
     """Compare algorithms from Uicker and Kahn to Balafoutis, Patel and Misra on serial arms.
 
-    Operations are counted by running each algorithm on numbers that count, put as exact polynomials
-    in the number of joints, and shown beside the published ones; times are measured.
+    Operations are counted by running each algorithm on numbers that count them, and are shown as
+    exact polynomials in the number of joints, beside the published ones; times are measured.
     """
     from sparsebody.classical import ALGORITHMS, algorithm, costs
     from sparsebody.errors import check_name
 
     check_name(geometry, costs.GEOMETRIES, "geometry")
-    listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
-    chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, listed))]
+    names = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
+    chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, names))]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
     operations: dict[str, Counts] = {}
     measured: list[Cost] = []
-    with out.progress_bar(len(chosen), quiet or as_json) as moved:
+    with out.progress_bar(len(chosen), quiet or as_json) as advance:
         for done, one in enumerate(chosen):
-            moved(f"{one.name}: operations", done)
+            advance(f"{one.name}: operations", done)
             operations[one.name] = costs.counted(one, geometry)
-            if shows_times or figure is not None:  # costs are those on general arms
+            if shows_times or figure is not None:  # times and figures are of general arms
                 is_general = geometry == "general"
                 general = operations[one.name] if is_general else costs.counted(one)
-                moved(f"{one.name}: times", done)
+                advance(f"{one.name}: times", done)
                 measured.append(costs.measured(one, general, sizes or ()))
-        moved("", len(chosen))
+        advance("", len(chosen))
     products = costs.transform_products(geometry)
     published: list[Comparison] = []
     if shows_counts:
@@ -167,8 +167,8 @@ def _print_counts(counts: dict[str, Counts], geometry: str, products: dict[str, 
         every, needed = (count.polynomials(every_operation=x) for x in (True, False))
         rows.append((name, "x", str(every[0]), str(needed[0])))
         rows.append(("", "+", str(every[1]), str(needed[1])))
-    header = ("algorithm", " ", "every one", "without those by known 0 and 1")
-    out.print_table(header, rows, folded="every one")
+    header = ("algorithm", " ", "all", "without those by constants 0 and 1")
+    out.print_table(header, rows, folded="all")
 
 
 def _print_comparisons(comparisons: Sequence[Comparison], geometry: str) -> None:

@@ -143,20 +143,20 @@ def modes(
     from sparsebody.model.files import mechanism_document
 
     paths = [] if output is None else _paths(output, count, overwrite)
-    with out.progress_bar(1, as_json, steady=False) as moved:
-        moved("vibrations", 0)
+    with out.progress_bar(1, as_json, steady=False) as advance:
+        advance("vibrations", 0)
         result = _modes(mechanism.compile(), count, near)
-        moved("", 1)
+        advance("", 1)
     paths = paths[: len(result.eigenvalue)]
     if paths:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
-    with out.progress_bar(len(paths), as_json or not paths) as moved:
+    with out.progress_bar(len(paths), as_json or not paths) as advance:
         for k, path in enumerate(paths):
-            moved(f"mode {k + 1}: motion and picture", k)
+            advance(f"mode {k + 1}: motion and picture", k)
             result.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
             subject = plots.trajectory_subject(path, plots.Options())
             plots.save_figure(subject.figure("motion"), path.with_suffix(".png"))
-        moved("", len(paths))
+        advance("", len(paths))
     if as_json:
         rows = zip(result.frequency.tolist(), result.damping_ratio.tolist(), strict=True)
         listed = [{"frequency": f, "damping_ratio": ratio} for f, ratio in rows]

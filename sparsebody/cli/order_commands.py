@@ -66,9 +66,9 @@ def order(
         raise click.UsageError(f"--blocks is for a matrix (.mtx), but {source.name} is a mechanism")
     from sparsebody.analysis.order_comparison import judge_order_of_mechanism
 
-    listed, files = "positions" if positions else "auto", [file.name for file in order_files]
+    content, files = "positions" if positions else "auto", [file.name for file in order_files]
     read = {  # by the names of their files, by paths where names are the same
-        file.name if files.count(file.name) == 1 else str(file): sb.read_order(file, listed)
+        file.name if files.count(file.name) == 1 else str(file): sb.read_order(file, content)
         for file in order_files
     }
     if is_matrix:

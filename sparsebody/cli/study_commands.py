@@ -62,10 +62,10 @@ def study(
     rows.check_format(file_format)
     planned = plan.read_study(file).limited(time_limit, memory_limit)
     options |= {"file_format": file_format, "budget": budget or math.inf}
-    with out.progress_bar(len(planned.cases), quiet or as_json) as moved:
+    with out.progress_bar(len(planned.cases), quiet or as_json) as advance:
 
         def report(case: Any, row: Any, done: int, total: int) -> None:
-            moved(f"{case.series.family} {case.size} {case.series.label}: {row['status']}", done)
+            advance(f"{case.series.family} {case.size} {case.series.label}: {row['status']}", done)
 
         output = output or Path("out") / file.stem
         target = runner.run_study(planned, output, report=report, **options)
@@ -141,9 +141,9 @@ def corpus(
 
     plan = CorpusPlan(**{key: value for key, value in options.items() if value})
     check_directory(directory, plan, overwrite)
-    with out.progress_bar(len(plan.problems), quiet or as_json) as moved:
+    with out.progress_bar(len(plan.problems), quiet or as_json) as advance:
         index = sb.write_corpus(
-            directory, plan, overwrite=overwrite, report=lambda name, done, _: moved(name, done)
+            directory, plan, overwrite=overwrite, report=lambda name, done, _: advance(name, done)
         )
     written = sb.read_corpus(directory)
     counts = {"problems": len(written["problems"]), "matrices": len(written["matrices"])}

@@ -15,8 +15,8 @@ FORMS = {  # titles of the matrices
     "schur": "joint-space Schur complement A M^-1 A' of a mechanism",
 }
 SIZES = (8, 32, 128)
-LARGEST = 100_000  # bodies of a problem
-_SLOPING = (1.3, -2.1, -9.493155)  # m/s^2, so that nothing vanishes by symmetry
+LARGEST = 100_000  # bodies of a problem: more are likely a slip, and fill the disk
+_OBLIQUE = (1.3, -2.1, -9.493155)  # gravity [m/s^2] along no axis: nothing vanishes by symmetry
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class CorpusFamily:
 
     family: Family
     summary: str
-    least: int = 1  # value of the size parameters
+    smallest: int = 1  # value of the size parameters
 
     def value(self, n_bodies: int) -> int:
         """Return the value of the size parameters that comes nearest to a number of bodies."""
-        return max(self.least, self.family.parameter(n_bodies)) if self.grows else 0
+        return max(self.smallest, self.family.parameter(n_bodies)) if self.grows else 0
 
     def n_bodies(self, value: int) -> int:
         """Return the number of bodies with `value` for the size parameters."""
@@ -45,12 +45,14 @@ class CorpusFamily:
 
 def _family(name: str, summary: str, mechanism: str = "", **options: Any) -> CorpusFamily:
     motion, grows = options.pop("motion", "random"), options.pop("grows", ())
-    least, parameters = options.pop("least", 1), {"gravity": _SLOPING} | options
-    return CorpusFamily(Family(name, mechanism or name, parameters, grows, motion), summary, least)
+    smallest, parameters = options.pop("smallest", 1), {"gravity": _OBLIQUE} | options
+    return CorpusFamily(
+        Family(name, mechanism or name, parameters, grows, motion), summary, smallest
+    )
 
 
 def _lattice(name: str, summary: str, **options: Any) -> CorpusFamily:
-    """Where a pose is singular, rest is the only motion that accelerations are sure to go with."""
+    """Return a family at rest, in a singular pose: moving, it may have no accelerations there."""
     summary = f"rank-deficient in this pose: {summary}"
     return _family(name, summary, "lattice", motion="rest", **options)
 
@@ -60,18 +62,23 @@ FAMILIES = {
     for entry in (
         _family("chain", "a path; condition grows with the length"),
         _family("tree", "a random tree: no fill in the right order", random=True),
-        _family("ladder", "two rails; width 2, ball joints, nothing redundant"),
-        _family("disordered-ladder", "the same, irregular", "ladder", disorder=0.5),
-        _family("scissor", "rank-deficient: three rows too many in every loop; kappa ~ n^2"),
+        _family("ladder", "two rails; width 2, spherical joints, full rank"),
+        _family(
+            "disordered-ladder",
+            "a ladder with irregular lengths and masses",
+            "ladder",
+            disorder=0.5,
+        ),
+        _family("scissor", "rank-deficient: three redundant rows in every loop; kappa ~ n^2"),
         _family("n-four-bar", "rank-deficient: parallelograms in a row; condition near one"),
         _family("five-bar-array", "rank-deficient: five-bar loops on shared columns"),
-        _family("four-bar-torus", "rank-deficient: rows and columns closed to rings", least=3),
-        _family("rotating-squares", "rank-deficient beyond counting: a sheet of hinged squares"),
+        _family("four-bar-torus", "rank-deficient: rows and columns closed to rings", smallest=3),
+        _family("rotating-squares", "rank-deficient by its geometry: a sheet of hinged squares"),
         _family("ring", "one long loop"),
         _lattice("four-rails", "a band four bodies wide", rows=4, layers=1, grows=("columns",)),
         _lattice("lattice", "a square lattice, fill n log n", layers=1),
         _lattice("cube", "a cubic lattice, fill n^(4/3)"),
-        _family("bricard", "one loop that moves against all counting: one redundant row"),
+        _family("bricard", "one overconstrained loop that moves: one redundant row"),
         _family("stewart", "a platform on six legs: a small dense core", motion="rest"),
         _family("andrews", "Andrews' squeezer: three loops in a plane"),
     )
@@ -80,7 +87,7 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class CorpusPlan:
-    """Families, sizes and forms; every problem once.
+    """Families, sizes and forms of the problems of a corpus.
 
     Raises UnknownNameError for a name that is not in FAMILIES or FORMS, StudyError for an entry
     twice, a size or a seed out of range.

@@ -1,9 +1,12 @@
-"""Condition number and forward error of one solution of (8.64): what rounding can move.
+"""Condition number and forward error of a solution of (8.64): the effect of rounding.
 
 In coordinates in which the inertias of bodies are identities, with free accelerations f, rows A
-and multipliers y, the accelerations are a = f + A' y where A a = b. Rounding of A, f and b moves
-them by at most about kappa(A) eps of their size, and the factors at hand tell by how much in
-truth: the inverse of [1 A'; A 0] times what rounding is of each equation's terms.
+and multipliers y, the accelerations are a = f + A' y where A a = b. Rounding of A, f and b changes
+them by at most about kappa(A) eps of their size. The forward error is a sharper bound,
+
+    largest row sum of |K^-1| diag(eps |K| |x| + eps |b| + |r|),   K = [1 A'; A 0],
+
+r the residual; products with K^-1 are solutions by the factors. Higham (2002), sec. 7.7.
 """
 
 from __future__ import annotations
@@ -19,16 +22,16 @@ from sparsebody.sparse import saddle
 from sparsebody.tolerances import ESTIMATE_RESIDUAL
 
 MACHINE_EPSILON = float(np.finfo(float).eps)
-EXTENDED_PRECISION = 2.0**-48  # how much less rounding there is with twice the digits
-FIXED_TOLERANCE = 1e-9  # part of the accelerations without joints that is none: everything is fixed
+EXTENDED_PRECISION = 2.0**-48  # eps of double-double numbers to that of doubles, and some digits
+FIXED_TOLERANCE = 1e-9  # |a| / |f| below which joints fix all bodies, and |f| is the scale
 
 
 @dataclass(frozen=True)
 class ConditionEstimate:
-    """Condition of the kept rows A D^-1/2, each scaled to unit norm, and the forward error.
+    """Condition of the kept rows A M^-1/2, each scaled to unit norm, and the forward error.
 
-    The least singular value is that of multipliers, which substructures do not make unique: NaN
-    with the factorization "iterative".
+    `sigma_min` and `kappa` are NaN with the factorization "iterative", which solves for redundant
+    rows as well: its multipliers are not unique.
     """
 
     kappa: float  # sigma_max / sigma_min
@@ -37,7 +40,7 @@ class ConditionEstimate:
     forward_error: float  # bound of the accelerations' error, relative to the largest of them
 
     def extended(self) -> ConditionEstimate:
-        """Return the estimate with the error left by residuals of 31 digits, for an exact state."""
+        """Return the estimate for refinement with residuals of 31 digits, of an exact state."""
         return replace(
             self, forward_error=max(4 * MACHINE_EPSILON, self.forward_error * EXTENDED_PRECISION)
         )
@@ -54,7 +57,7 @@ def condition_estimate(evaluator: Evaluator, state: State) -> ConditionEstimate:
 
 
 class _Conditioning:
-    """One matrix [1 A'; A 0], n accelerations and m multipliers, and solutions with it."""
+    """K = [1 A'; A 0] at one state, of n accelerations and m multipliers."""
 
     def __init__(self, evaluator: Evaluator, state: State) -> None:
         self.evaluator, self.time, self.velocity = evaluator, state.time, state.velocity
@@ -65,10 +68,11 @@ class _Conditioning:
     def estimate(self) -> ConditionEstimate:
         def gram(y: FloatArray) -> FloatArray:
             """A A' y, rows scaled to unit norm."""
-            pull = self._product(np.zeros(self.n), y / self.norm)[: self.n]
-            return np.asarray(self._product(pull, np.zeros(self.m))[self.n :] / self.norm)
+            force = self._product(np.zeros(self.n), y / self.norm)[: self.n]
+            return np.asarray(self._product(force, np.zeros(self.m))[self.n :] / self.norm)
 
         def inverse_gram(y: FloatArray) -> FloatArray:
+            """(A A')^-1 y of the same rows: minus the multipliers of [1 A'; A 0]^-1 [0; y]."""
             return -self.norm * self._solution(np.zeros(self.n), self.norm * y)[self.n :]
 
         sigma_max = float(np.sqrt(saddle.largest_eigenvalue(gram, self.m)))
@@ -87,41 +91,47 @@ class _Conditioning:
     ) -> FloatArray:
         return self.evaluator.solution(np.concatenate([x, y]), self.time, goal)
 
-    def _transport(self, axes: FloatArray) -> FloatArray:
-        """Return (n,) the size of w x v in the linear components: rows are rounded like it."""
+    def _velocity_products(self, axes: FloatArray) -> FloatArray:
+        """Return (n,) |w| |v| on linear components: right-hand sides b have terms of this size."""
         velocity = self.velocity[self.evaluator.assembler.bodies]
         size = np.prod([np.linalg.norm(velocity[:, k : k + 3], axis=1) for k in (0, 3)], axis=0)
         linear = np.linalg.norm(_inverses(axes)[:, :, 3:], axis=2)
         return np.asarray(size[:, None] * linear).ravel()
 
     def _forward_error(self) -> float:
-        """Estimate the largest error that rounding of every term and the residual can cause."""
+        """Return the bound above, relative to the largest acceleration, in the user's units."""
         assembler, n = self.evaluator.assembler, self.n
         axes, right = assembler.unit_axes(), assembler.right.copy()
         x = self._solution(right[:n], right[n:], goal=0.0)
         sizes = replace(self.matrix, rows=_sizes(self.matrix, axes))
         terms = saddle.saddle_product(sizes, np.abs(x)) + np.abs(right)
         terms[n:] += saddle.saddle_product(
-            sizes, np.append(self._transport(axes), np.zeros(self.m))
+            sizes, np.append(self._velocity_products(axes), np.zeros(self.m))
         )[n:]
         error = MACHINE_EPSILON * terms + np.abs(saddle.saddle_residual(self.matrix, x, right))
-        largest, unbound = (np.abs(_to_user(axes, a[:n])).max(initial=0.0) for a in (x, right))
+        largest, free = (np.abs(_to_user(axes, a[:n])).max(initial=0.0) for a in (x, right))
 
-        def moved(z: FloatArray) -> FloatArray:
+        def product(z: FloatArray) -> FloatArray:
+            """K^-1 diag(error) z, its accelerations."""
             weighted = error * z
             return _to_user(axes, self._solution(weighted[:n], weighted[n:])[:n])
 
-        def felt(v: FloatArray) -> FloatArray:
-            transposed = np.einsum("nwk,nk->nw", axes, v.reshape(-1, 6)).ravel()
-            return error * self._solution(transposed, np.zeros(self.m))
+        def transposed(v: FloatArray) -> FloatArray:
+            """diag(error) K^-1 [v; 0]."""
+            in_units = np.einsum("nwk,nk->nw", axes, v.reshape(-1, 6)).ravel()
+            return error * self._solution(in_units, np.zeros(self.m))
 
-        norm = saddle.largest_row_sum(moved, felt, 6 * len(axes))
-        scale = largest if largest > FIXED_TOLERANCE * unbound else unbound
+        norm = saddle.largest_row_sum(product, transposed, 6 * len(axes))
+        scale = largest if largest > FIXED_TOLERANCE * free else free
         return float(norm / scale) if scale > 0.0 else 0.0
 
 
 def _sizes(matrix: saddle.SaddleMatrix, axes: FloatArray) -> FloatArray:
-    """Return (n_rows, 2, width) what rounding is relative to; of moments, lever arm times force."""
+    """Return |A| (n_rows, 2, width), the size of the terms that make each entry.
+
+    An entry of a moment is made of lever arms times forces, and rounded as these are, however small
+    it is: its size is that of the joint's largest row on the body, of moments and of forces apart.
+    """
     size = np.zeros(matrix.rows.shape)
     if len(size) == 0:
         return size
@@ -140,10 +150,10 @@ def _sizes(matrix: saddle.SaddleMatrix, axes: FloatArray) -> FloatArray:
 
 
 def _inverses(axes: FloatArray) -> FloatArray:
-    """Return (n_bodies, width, 6) what gives the user's units in those of x; no freedom, zeros."""
+    """Return (n_bodies, width, 6) matrices from the user's twists to x, zero if not a freedom."""
     gram = axes @ axes.transpose(0, 2, 1)
     k = np.arange(axes.shape[1])
-    gram[:, k, k] += gram[:, k, k] == 0.0
+    gram[:, k, k] += gram[:, k, k] == 0.0  # freedoms that a body does not have
     return np.linalg.inv(gram) @ axes
 
 

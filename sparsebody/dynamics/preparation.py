@@ -24,7 +24,7 @@ from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layou
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     FACTORIZATIONS,
-    LARGE,
+    LARGE_PATTERN,
     Case,
     Work,
     check_memory,
@@ -37,7 +37,7 @@ from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.model.subgroups import Classes, loop_classes
 from sparsebody.model.subgroups.classes import ground_motion
 from sparsebody.model.system import State, System
-from sparsebody.ordering import LONG, candidate_orderings, order, quickest
+from sparsebody.ordering import LONGEST_ORDERING, candidate_orderings, order, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern, sampled
 from sparsebody.sparse.rank import RankDecision
@@ -167,7 +167,7 @@ def choose_solver(
         return _best(pattern, [ordering], factorization, positions)
     names = candidate_orderings(pattern)
     choice = _quick_choice(pattern, names, factorization)
-    if choice.predicted > LONG:
+    if choice.predicted > LONGEST_ORDERING:
         others = [
             name for name in candidate_orderings(pattern, choice.predicted) if name not in names
         ]
@@ -177,7 +177,7 @@ def choose_solver(
 
 def _quick_choice(pattern: BlockPattern, names: list[str], factorization: Names) -> SolverChoice:
     """Return the best pair of some orderings; of large mechanisms, by samples."""
-    if pattern.n_primal < LARGE:
+    if pattern.n_primal < LARGE_PATTERN:
         return _best(pattern, names, factorization)
     sample = sampled(pattern)
     tried = _best(sample, names, factorization).seconds
@@ -337,7 +337,7 @@ def prepared_for_krylov(system: System, state: State, options: SolverOptions) ->
     by_positions = "geometric-dissection" if ordering == "auto" else ordering
     names = [factorization] if factorization != "auto" else [*filter(is_available, PRECONDITIONERS)]
     choice = choose_solver(pattern, by_positions, names, state.position)
-    if ordering == "auto" and factorization != "iterative" and choice.predicted <= LONG:
+    if ordering == "auto" and factorization != "iterative" and choice.predicted <= LONGEST_ORDERING:
         direct = [name for name in names if name != "iterative"]  # whose times depend on the order
         other = choose_solver(pattern, ordering, direct)
         choice = min(choice, other, key=lambda c: c.predicted)

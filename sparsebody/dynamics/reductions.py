@@ -1,8 +1,8 @@
-"""Redundant rows and superfluous freedoms of a mechanism.
+"""Equations with fewer rows and freedoms: redundant rows left out, bodies within subgroups.
 
-Rows: those that depend on others. Freedoms: bodies that move within displacement subgroups about
-the world have fewer; an exact change of basis. Reactions out of the plane, or outside the
-subgroups, are recovered from the solution.
+Rows that depend on others are left out. A body whose motion about the world stays in a displacement
+subgroup has as many freedoms d as that, three in a plane: v = W^-1 Q y with a constant basis Q
+(6 x d), rows A W^-1 Q. Reactions outside of the subgroups are recovered from the solution.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ from sparsebody.spatial import rotation_from_quaternion
 
 
 class PlanarRows:
-    """Rows within a plane; joints of `is_line` only hold a point on a line in it.
+    """The parts within a plane of all constraint rows.
 
-    `normals` (n_bodies + 1, 3) are those of the plane in body axes, the world's last.
+    `normals` (n_bodies + 1, 3) are those of the plane in body axes, the world's last. `is_line`
+    (n_joints,) are joints that keep a point on a line in the plane, points on planes across it.
     """
 
     def __init__(self, system: System, normals: FloatArray, threads: int = 1) -> None:
@@ -59,7 +60,7 @@ class PlanarRows:
         self.terms = GeneralRows(system, compiled=self.is_line)
 
     def table(self, bodies: IntArray, rows: IntArray) -> Table:
-        """Return the table of `rows` on bodies, in order; an evaluation fills it."""
+        """Return the table of `rows` on `bodies`, both in this order; an evaluation fills it."""
         system, lines = self.system, np.flatnonzero(self.is_line)
         anchor = np.zeros((system.n_joints, 4))
         anchor[:, :2] = system.successor_point @ self.axes[-1, 1:].T  # where the world is successor
@@ -75,7 +76,10 @@ class PlanarRows:
         roots: FloatArray,
         qr: factorization.BlockQR | None = None,
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
-        """Return a native evaluation of bodies with roots (n, 2) of inertia and mass, b and x."""
+        """Return a native evaluation, and the arrays b and x of its system [1 A'; A 0] x = b.
+
+        roots (n_bodies, 2): square roots of the moments of inertia about the normal and of masses.
+        """
         system = self.system
         right, x = (large_zeros(3 * len(bodies) + len(table.rows)) for _ in range(2))
         roots = np.concatenate([roots[bodies], np.full((1, 2), dynamics.WORLD_ROOT)])
@@ -95,7 +99,7 @@ class PlanarRows:
         return evaluated, right, x
 
     def at(self, state: State) -> tuple[FloatArray, FloatArray] | None:
-        """Return rows (n_rows, 2, 3) for unit inertias, their norms; None for states elsewhere."""
+        """Return rows (n_rows, 2, 3) for unit inertias and their norms; None off the plane."""
         system, bodies = self.system, np.arange(self.system.n_bodies)
         table = self.table(bodies, np.arange(system.n_rows))
         evaluated, *_ = self.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
@@ -117,11 +121,11 @@ class PlanarRows:
 
 
 class KeptRows(NamedTuple):
-    """The rows on the freedoms of bodies that are kept, and what holds bodies within these."""
+    """The rows that are kept, and the joints whose other rows hold bodies within their freedoms."""
 
     structure: KKTStructure  # of the kept rows
-    left_out: IntArray  # others with a part on the freedoms
-    tree: ReactionTree
+    left_out: IntArray  # rows that are not kept, but act on the freedoms
+    tree: ReactionTree  # of the joints that exert the reactions outside of the freedoms
 
 
 class PlanarAssembler(Assembler):
@@ -170,34 +174,35 @@ class PlanarAssembler(Assembler):
 
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
-LONGEST = 60.0  # [s] predicted
+LONGEST_FACTORIZATION = 60.0  # [s] predicted; beyond it other methods decide
 
 
 def independent_rows(
     matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
 ) -> RankDecision:
-    """Decide which rows of A to keep; those of wide parts by a least singular value."""
+    """Decide which rows of A to keep: all in wide parts of a least singular value far from 0."""
     return rank.independent_rows(matrix, tolerance, least_singular_value, threads)
 
 
 def least_singular_value(part: PartOfRows) -> float | None:
-    """Return the least singular value of A, as factors of A A' + delta tell it, if quickly.
+    """Return the least singular value of A, or None if its factors would take too long.
 
-    Below about 1e-7 only that is known. Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal.
-    Appl. 13, 4: how sure Lanczos steps from a random start are.
+    By Lanczos steps with the factors of A A' + delta; values below sqrt(delta), about 1e-7, are not
+    told apart. Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal. Appl. 13, 4, on the
+    probability that steps from a random start miss it.
     """
     order = ordering.order(part.pattern, ORDERING)
     predicted = choose_factorization(part.pattern, order)[1]
     name = min(set(QUASI_DEFINITE) & set(predicted), key=lambda name: predicted[name])
-    if predicted[name] > LONGEST:
+    if predicted[name] > LONGEST_FACTORIZATION:
         return None
     factors = quasi_definite(analyze(name, part.pattern, order))
     try:
         factors.factorize(part.rows, tolerances.GRAM_SHIFT)
     except SingularSystemError:
         return 0.0
-    growth = tolerances.EIGENVALUE_TOLERANCE
-    largest = largest_eigenvalue(factors.solve, len(part.rows), growth)
+    tolerance = tolerances.EIGENVALUE_TOLERANCE
+    largest = largest_eigenvalue(factors.solve, len(part.rows), tolerance)
     return float(np.sqrt(max(1.0 / largest - tolerances.GRAM_SHIFT, 0.0)))
 
 
@@ -209,7 +214,7 @@ def rank_decision(
     classes: Classes | None = None,
     threads: int = 1,
 ) -> RankDecision | None:
-    """Return which rows to keep, redundant ones of subgroups left out; None: all, undecided."""
+    """Return which rows to keep, without those that are redundant by subgroups; None for all."""
     if redundancy == "keep" or system.n_rows == 0:
         return None
     has_redundant = classes is not None and classes.is_redundant.any()
@@ -232,7 +237,7 @@ def rank_decision(
 
 
 def _on_all_rows(is_candidate: BoolArray, decision: RankDecision, method: str) -> RankDecision:
-    """Return a decision on all rows from one on the candidates, which a method has chosen."""
+    """Return a decision on the candidates, the choice of `method`, as one on all rows."""
     keep = is_candidate.copy()
     keep[is_candidate] = decision.keep[: np.count_nonzero(is_candidate)]
     return replace(decision, keep=keep, method=f"{method}, then {decision.method}")
@@ -243,35 +248,35 @@ class Reduction:
     """The equations of a mechanism whose bodies have fewer freedoms."""
 
     structure: KKTStructure  # of the kept rows on the freedoms
-    decision: RankDecision  # on all rows; those that take the freedoms from the bodies are kept
+    decision: RankDecision  # on all rows; those that hold bodies within subgroups count as kept
     assembler: Callable[[Solver], Assembler]
-    bodies: dict[str, int] = field(default_factory=dict)  # how many, unless all are in one plane
+    bodies: dict[str, int] = field(default_factory=dict)  # number in each subgroup; {} if planar
 
 
-class OnFreedoms(NamedTuple):
+class FreedomRows(NamedTuple):
     """Rows on the freedoms of their bodies, and what evaluates them at any state."""
 
     rows: FloatArray  # (n_rows, 2, 3 or 6)
     size: FloatArray  # (n_rows,) norms, zero for rows without any part on the freedoms
     assembler: Callable[[KeptRows, Solver], Assembler]
-    method: str  # in words
+    method: str  # its name in a RankDecision
 
 
-def on_freedoms(
+def freedom_rows(
     system: System, motion: GroundMotion, state: State, threads: int
-) -> OnFreedoms | None:
-    """Return the rows at a state, on three freedoms in a plane, else on six; None off the plane."""
+) -> FreedomRows | None:
+    """Return the rows at a state, on 3 freedoms of planar motion, else on 6; None off the plane."""
     if motion.normal is not None:  # planar
         normals = np.concatenate([motion.axis, motion.normal[None]])
         in_plane = PlanarRows(system, normals, threads).at(state)
         make: Callable[..., Assembler] = partial(PlanarAssembler, normals)
-        return None if in_plane is None else OnFreedoms(*in_plane, make, "planar motion")
+        return None if in_plane is None else FreedomRows(*in_plane, make, "planar motion")
     subgroups = Subgroups.of(system, motion, state)
     rows, make = subgroups.rows(system, state), partial(SubgroupAssembler, subgroups)
-    return OnFreedoms(*rows, make, "displacement subgroups about the world")
+    return FreedomRows(*rows, make, "displacement subgroups about the world")
 
 
-FEW = 0.01  # share of bodies with fewer freedoms that could not pay
+LEAST_SHARE = 0.01  # of bodies with fewer than six freedoms, below which nothing is gained
 
 
 def reduction(
@@ -284,27 +289,28 @@ def reduction(
 ) -> Reduction | None:
     """Return the equations on the freedoms that bodies have about the world, decided at a state.
 
-    None where bodies are outside their subgroups, too few joints hold them there, or, in space,
-    fewer freedoms than six do not pay by the patterns with them and without.
+    None if a body is outside of its subgroup at the state; if joints do not hold all bodies in
+    their subgroups; if there are few such bodies; or, in space, if pays(pattern with the freedoms,
+    pattern with six a body) is false.
     """
     freedoms = motion.freedoms
-    if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
+    if system.n_rows == 0 or np.mean(freedoms < 6) < LEAST_SHARE:
         return None
-    within = on_freedoms(system, motion, state, threads)
-    if within is None:
+    on_freedoms = freedom_rows(system, motion, state, threads)
+    if on_freedoms is None:
         return None
-    rows, size = within.rows, within.size
+    rows, size = on_freedoms.rows, on_freedoms.size
     is_prescribed = np.zeros(system.n_rows, dtype=bool)
     is_prescribed[system.coordinates.row[system.coordinates.prescribed]] = True
-    has_less = np.append(freedoms < 6, True)  # the world as well
-    is_within = has_less[system.predecessor] & has_less[system.successor]
+    is_reduced = np.append(freedoms < 6, True)  # the world as well
+    is_within = is_reduced[system.predecessor] & is_reduced[system.successor]
     keep, n_dropped = dynamics.locally_independent_rows(
         system.first_row, is_within, rows, size, is_prescribed
     )
     branches = dynamics.reaction_tree(system.ends, freedoms, n_dropped)
     tree = _tree(system, branches, is_prescribed)
     if len(tree.bodies) < np.count_nonzero(freedoms < 6):
-        return None  # too few joints hold bodies
+        return None  # joints do not hold all bodies in their subgroups
     if motion.classes is not None:
         is_candidate = ~motion.classes.is_redundant
         keep &= is_within[system.row_joint] | is_candidate
@@ -312,23 +318,26 @@ def reduction(
         if pays is not None and not pays(*patterns):
             return None
     width = rows.shape[2]
-    pattern = _on_the_world(kkt_structure(system, keep, width).pattern, freedoms < width)
+    pattern = _grounded(kkt_structure(system, keep, width).pattern, freedoms < width)
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, width))
     np.compress(keep, rows, axis=0, out=every[: np.count_nonzero(keep)])
     independent = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance, threads)
-    decision = _on_all_rows(keep, independent, within.method)
+    decision = _on_all_rows(keep, independent, on_freedoms.method)
     structure = kkt_structure(system, decision.keep, width)
     left_out = np.flatnonzero((size > 0.0) & ~decision.keep)
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
     bodies = {} if motion.is_planar else motion.counts()
-    assembler = partial(within.assembler, KeptRows(structure, left_out, tree))
+    assembler = partial(on_freedoms.assembler, KeptRows(structure, left_out, tree))
     return Reduction(structure, decision, assembler, bodies)
 
 
-def _on_the_world(pattern: BlockPattern, is_held: BoolArray) -> BlockPattern:
-    """Return a pattern with one more row of nothing, to the world, for bodies of fewer freedoms."""
-    bodies = np.flatnonzero(is_held)
+def _grounded(pattern: BlockPattern, is_reduced: BoolArray) -> BlockPattern:
+    """Return a pattern with one more row, of zeros, between each reduced body and the world.
+
+    The rank decision then takes such bodies for grounded, as their lost freedoms make them.
+    """
+    bodies = np.flatnonzero(is_reduced)
     ends = np.stack([bodies, np.full_like(bodies, -1)], axis=1)
     sizes = np.concatenate([pattern.block_sizes, np.ones(len(bodies), dtype=np.intp)])
     return BlockPattern(sizes, np.concatenate([pattern.ends, ends]))
@@ -349,25 +358,29 @@ def _tree(
 def _complementary_rows(
     system: System, tree: ReactionTree, freedoms: IntArray, is_taken: BoolArray
 ) -> BoolArray:
-    """Return (n_rows,) as many dropped rows of the tree as its bodies have lost freedoms."""
+    """Return (n_rows,) rows that stand for the freedoms that each body of the tree has lost.
+
+    6 - d of its joint, the first that are not among the rows `is_taken`.
+    """
     n_lost = np.zeros(system.n_joints, dtype=np.intp)
     n_lost[tree.joint] = 6 - freedoms[tree.bodies]
-    rank = np.cumsum(~is_taken)  # of dropped rows, in their joints
-    before = np.concatenate([[0], rank])[system.first_row[:-1]]
-    return np.asarray(~is_taken & (rank - before[system.row_joint] <= n_lost[system.row_joint]))
+    count = np.cumsum(~is_taken)  # of dropped rows up to each
+    before = np.concatenate([[0], count])[system.first_row[:-1]]  # in earlier joints
+    return np.asarray(~is_taken & (count - before[system.row_joint] <= n_lost[system.row_joint]))
 
 
 def fixed_directions(system: System, motion: GroundMotion, state: State) -> FloatArray:
-    """Return (n_bodies, 28): directions and points that bodies keep, as they are at a state.
+    """Return (n_bodies, 28): what the subgroups keep fixed both in each body and in the world.
 
-    Two directions, on the body and in the world; a point, on the body, in the world, the three
-    directions in which it must not move, and how far it may.
+    Two directions (3), each in body axes and in world axes at the state; a point (3), in the body
+    and in the world; a projector (3, 3) on the directions in which it must not move, zero if it
+    may; and the distance that is tolerated (1) [m].
     """
     n, kind = system.n_bodies, motion.kind
     R = rotation_from_quaternion(state.orientation)
     first, second = motion.axis.copy(), motion.axis.copy()
-    rigid = np.isin(kind, KEEP_DIRECTIONS)
-    first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
+    keeps_all = np.isin(kind, KEEP_DIRECTIONS)
+    first[keeps_all], second[keeps_all] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
     across[np.isin(kind, (Kind.TURN, Kind.SPHERE))] = np.eye(3)
@@ -388,9 +401,9 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
 
 @dataclass(frozen=True, eq=False)
 class Subgroups:
-    """Motions of bodies about the world, where these are fewer than six freedoms.
+    """Motions of bodies about the world within displacement subgroups.
 
-    W = (C', sqrt(m)) maps twists to units in which inertias are identities.
+    W = diag(C', sqrt(m) 1), I_c = C C', maps twists to units in which inertias are identities.
     """
 
     freedoms: IntArray  # (n_bodies,)
@@ -400,7 +413,7 @@ class Subgroups:
 
     @classmethod
     def of(cls, system: System, motion: GroundMotion, state: State) -> Subgroups:
-        """Return those of a motion, of which a state tells where directions and points are."""
+        """Return the subgroups of a motion, with their directions and points at a state."""
         inverse, C = np.zeros((system.n_bodies, 6, 6)), np.linalg.cholesky(system.inertia)
         inverse[:, :3, :3] = np.linalg.inv(np.swapaxes(C, 1, 2))
         inverse.reshape(-1, 36)[:, 21::7] = 1.0 / np.sqrt(system.mass)[:, None]
@@ -414,9 +427,9 @@ class Subgroups:
         return cls(freedoms, inverse, basis, fixed_directions(system, motion, state))
 
     def rows(self, system: System, state: State) -> tuple[FloatArray, FloatArray]:
-        """Return rows (n_rows, 2, 6) on the freedoms, and their norms (n_rows,) on all six.
+        """Return rows A W^-1 Q (n_rows, 2, 6), and the norms (n_rows,) of A W^-1.
 
-        The norms of rows without any part on the freedoms are zero.
+        The norms are zero of rows whose part on the freedoms is zero.
         """
         rows = SystemMotion(system, state).constraint.rows
         to_freedoms, on_freedoms = self.inverse_root @ self.basis, np.zeros(rows.shape)
@@ -427,15 +440,15 @@ class Subgroups:
 
 
 class SubgroupAssembler(SpatialAssembler):
-    """Rows and forces multiplied by constant bases of what each body can do about the world."""
+    """Equations in y of v = W^-1 Q y, with the constant basis Q of each body's motions."""
 
     with_rows = Assembler.with_rows
 
     def __init__(self, subgroups: Subgroups, kept: KeptRows, solver: Solver) -> None:
         pattern, n = kept.structure.pattern, kept.structure.pattern.n_primal
-        has_less = np.append(subgroups.freedoms < 6, False)[pattern.ends].any(axis=1)
+        is_reduced = np.append(subgroups.freedoms < 6, False)[pattern.ends].any(axis=1)
         sizes = pattern.block_sizes.copy()
-        sizes[n:] += 6 * has_less  # more than a body has: these joints come after both bodies
+        sizes[n:] += 6 * is_reduced  # more than a body has: these joints come after both bodies
         order = unit_factors.safe_order(BlockPattern(sizes, pattern.ends), solver.order)
         super().__init__(kept.structure, solver._replace(order=order), kept.left_out)
         self._arguments = subgroups, kept, solver

@@ -21,11 +21,10 @@ from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse import BlockPattern, SaddleMatrix, constraint_matrix
-from sparsebody.tolerances import MOTION_TOLERANCE
+from sparsebody.tolerances import LEAST_DIVISOR, MOTION_TOLERANCE
 
 Freedom: TypeAlias = str | tuple[str, int]  # a joint, or one of its velocity coordinates
 MOST_FREEDOMS = 6  # of a joint
-LEAST_DIVISOR = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +32,15 @@ class Actuators:
     """Velocity coordinates of joints that actuators act on, of tree and of loop joints alike."""
 
     system: System
-    joint: IntArray  # (p,) the system's numbers
-    coordinate: IntArray  # (p,) which velocity coordinate of the joint
+    joint: IntArray  # (p,) indices
+    coordinate: IntArray  # (p,) index of the velocity coordinate in its joint
 
     def __len__(self) -> int:
         return len(self.joint)
 
     @property
-    def numbers(self) -> IntArray:
-        """(p,) different ones for different coordinates."""
+    def keys(self) -> IntArray:
+        """(p,) one for each coordinate of the system: six times the joint, plus the coordinate."""
         return MOST_FREEDOMS * self.joint + self.coordinate
 
     @cached_property
@@ -55,7 +54,7 @@ class Actuators:
 
 
 class ActuatorRows(NamedTuple):
-    """W' P' in body coordinates: W transmits the actuators' forces, W' S = 1 on each coordinate."""
+    """B = W' P' in body coordinates: W transmits the actuators' forces, W' S = 1."""
 
     active_force: FloatArray  # (p, 6) W' in S coordinates
     rows: FloatArray  # (p, 2, 6) B on the predecessor's and the successor's velocity
@@ -79,7 +78,7 @@ def actuators_of(system: System, actuated: Iterable[Freedom] | None = None) -> A
         pairs = [pair for freedom in named for pair in _pairs(system, freedom)]
         joint, coordinate = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     actuators = Actuators(system, np.ascontiguousarray(joint), coordinate.astype(np.intp))
-    first = np.unique(actuators.numbers, return_index=True)[1]
+    first = np.unique(actuators.keys, return_index=True)[1]
     if len(first) < len(joint):
         k = np.setdiff1d(np.arange(len(joint)), first)[0]
         raise ModelError(
@@ -114,12 +113,13 @@ def actuator_rows(system: System, actuators: Actuators, motion: JointMotion) -> 
 
 
 def released_coordinates(system: System, actuators: Actuators) -> tuple[IntArray, IntArray]:
-    """Return the prescribed items among actuated coordinates, and their actuators."""
+    """Return the tracked coordinates that are prescribed and actuated, and their actuators.
+
+    Indices into `system.coordinates` (k,) and into `actuators` (k,).
+    """
     tracked, items = system.coordinates, system.coordinates.prescribed
     prescribed = MOST_FREEDOMS * tracked.joint[items] + tracked.index[items]
-    _, of_prescribed, of_actuator = np.intersect1d(
-        prescribed, actuators.numbers, return_indices=True
-    )
+    _, of_prescribed, of_actuator = np.intersect1d(prescribed, actuators.keys, return_indices=True)
     return items[of_prescribed], of_actuator.astype(np.intp)
 
 
@@ -167,13 +167,17 @@ class DesiredMotion(SystemMotion):
     def row_gaps(
         self, joint: IntArray, rows: FloatArray, gamma: FloatArray
     ) -> tuple[FloatArray, float]:
-        """Return A a - gamma (m,) of rows at joints, and the size that it is measured against."""
+        """Return A a - gamma (m,) of rows at joints, and the size of its terms, their scale.
+
+        Terms also count as large as they would be if the bodies fell free, so that the scale is not
+        zero for a mechanism at rest.
+        """
         if len(rows) == 0:
             return np.zeros(0), 1.0
         terms = rows * padded(self.acceleration)[self.system.ends[joint]]
-        fall = self.applied / freedom_inertia(self.system)  # in a rigid loop at rest
-        free = max(np.abs(self.acceleration).max(), np.abs(fall).max())
-        sizes = np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free
+        free = self.applied / freedom_inertia(self.system)
+        largest = max(np.abs(self.acceleration).max(), np.abs(free).max())
+        sizes = np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * largest
         return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(max(*sizes, LEAST_DIVISOR))
 
     def check_constraints(self, tolerance: float) -> float:
@@ -208,14 +212,14 @@ def body_matrix(system: System, joint: IntArray, rows: FloatArray) -> csr_array:
 
 def freedom_inertia(system: System) -> FloatArray:
     """Return (n_bodies, 6) the diagonals of the inertias [kg m^2, kg]."""
-    turning = np.diagonal(system.inertia, axis1=1, axis2=2)
-    return np.concatenate([turning, np.repeat(system.mass[:, None], 3, axis=1)], axis=1)
+    rotational = np.diagonal(system.inertia, axis1=1, axis2=2)
+    return np.concatenate([rotational, np.repeat(system.mass[:, None], 3, axis=1)], axis=1)
 
 
-def freed_norms(system: System, joint: IntArray, rows: FloatArray) -> FloatArray:
-    """Return (m,) norms of rows on their two bodies in units of the bodies' inertias."""
-    light = padded(1.0 / freedom_inertia(system))
-    return np.sqrt(np.einsum("mea,mea->m", rows**2, light[system.ends[joint]]))
+def inertial_norms(system: System, joint: IntArray, rows: FloatArray) -> FloatArray:
+    """Return (m,) norms sqrt(A M^-1 A') of rows A (m, 2, 6) on their two bodies, M diagonal."""
+    inverse_inertia = padded(1.0 / freedom_inertia(system))
+    return np.sqrt(np.einsum("mea,mea->m", rows**2, inverse_inertia[system.ends[joint]]))
 
 
 @dataclass(frozen=True)
@@ -260,8 +264,8 @@ class ActuatorForces:
     multiplier: FloatArray  # (n_rows,) lambda; u on the row of a motion that an actuator replaces
     joint_wrench: FloatArray  # (n_joints, 6) T lambda, on the successor, in S coordinates
     actuation: Actuation
-    residual: float  # what stays unbalanced on a body, relative to the forces on the bodies
-    violation: float  # of the constraint rows by the desired accelerations, relative
+    residual: float  # largest unbalanced force on a body, relative to the largest of any
+    violation: float  # largest error of a constraint row by the desired accelerations, relative
 
 
 class Balance(NamedTuple):
@@ -276,8 +280,8 @@ class Balance(NamedTuple):
 class InverseMethod(ABC):
     """Inverse dynamics: prepared once, called for many states and motions.
 
-    A method derives from it, states its name, and solves; what it prepares once it makes in its
-    constructor.
+    A method derives from this class, gives its `name` and implements `solve`; its constructor
+    prepares what is the same at all states.
 
     Parameters
     ----------
@@ -292,12 +296,13 @@ class InverseMethod(ABC):
     reactions : {"minimum-norm", "basic"}
         Which multipliers to return where they are not unique.
     tolerance : float
-        Relative error of the desired accelerations, on joints and on bodies, that is an error.
+        Largest relative error of the desired accelerations that is accepted, in the constraints of
+        joints and in the balance of forces on bodies.
 
     Raises
     ------
     ModelError, ShapeError
-        For joints without such freedoms, and weights that do not fit.
+        If a joint has no such freedom, or the weights do not fit the actuators.
     """
 
     name: ClassVar[str]
@@ -368,17 +373,17 @@ class InverseMethod(ABC):
         system = self.system
         acceleration = unbalanced / freedom_inertia(system)
         worst = int(np.argmax(np.abs(unbalanced / np.sqrt(freedom_inertia(system))).max(axis=1)))
-        moment, push = np.linalg.norm(unbalanced[worst, :3]), np.linalg.norm(unbalanced[worst, 3:])
+        moment, force = np.linalg.norm(unbalanced[worst, :3]), np.linalg.norm(unbalanced[worst, 3:])
         text = (
             f"no forces of the actuators cause the desired accelerations ({actuation}): on body "
             f"{system.body_names[worst]!r} a moment of {moment:.4g} N m and a force of "
-            f"{push:.4g} N, {residual:.1e} of all, stay unbalanced"
+            f"{force:.4g} N, {residual:.1e} of the largest, stay unbalanced"
         )
         everything = actuators_of(system)
         rows = actuator_rows(system, everything, desired.joints)
         ends = padded(acceleration)[system.ends[everything.joint]]
         missing = np.abs(np.einsum("mea,mea->m", rows.rows, ends))
-        missing[np.isin(everything.numbers, self.actuators.numbers)] = 0.0
+        missing[np.isin(everything.keys, self.actuators.keys)] = 0.0
         if actuation.is_underactuated and missing.any():
             text += f"; actuate {everything.names[int(np.argmax(missing))]!r} too"
         else:
@@ -396,7 +401,9 @@ class InverseMethod(ABC):
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]
             of_released = np.argsort(tracked.row[self._released])
-            rows = tracked.row[self._released][of_released]  # where all motions are prescribed
+            rows = tracked.row[self._released][
+                of_released
+            ]  # of the system with all motions prescribed
             multiplier = np.insert(multiplier, rows - np.arange(len(rows)), force[of_released])
             active_force = desired.coordinates.active_force[self._released]
             np.add.at(wrench, tracked.joint[self._released], active_force * force[:, None])

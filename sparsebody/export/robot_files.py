@@ -1,4 +1,4 @@
-"""Mechanisms written as robot files, MJCF or URDF, with what these cannot hold told."""
+"""Mechanisms written as robot files, MJCF or URDF; warnings name what these cannot express."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def write_robot(
     Parameters
     ----------
     mechanism : Mechanism
-        What is written.
+        The mechanism to write.
     path : path
         The file, replaced as a whole or not at all; its suffix is the format.
     state : State, optional
@@ -36,10 +36,10 @@ def write_robot(
     Raises
     ------
     FileFormatError
-        If the suffix is none of these.
+        If the suffix is another one.
     ModelError
-        If the format has no joint that a joint of the tree needs (URDF), or bodies are within
-        each other more deeply than its readers take (MJCF); the message names the joint or body.
+        If the format lacks the type of a tree joint (URDF), or bodies are nested more deeply than
+        its readers allow (MJCF); the message names the joint or body.
     AssemblyError
         If the mechanism has no consistent initial state.
     OutputError
@@ -48,7 +48,7 @@ def write_robot(
     Warns
     -----
     ModelWarning
-        For all that the file cannot hold, by name.
+        For everything that the format cannot express, by name.
     """
     target = Path(path)
     make = FORMATS.get(target.suffix.lower())

@@ -21,12 +21,12 @@ from sparsebody.simulation.trajectory_reading import BLOCK_BYTES, opened_blocks
 from sparsebody.writing import check_writable, replaced
 
 Write = Callable[[tables.Columns], None]  # appends rows to a file
-Progress = Callable[[int, int], None]  # takes records that are written, and all
+Progress = Callable[[int, int], None]  # takes the numbers of records written and in all
 
 
 @contextmanager
 def csv_table(path: Path, units: tables.Units) -> Iterator[Write]:
-    """Comma-separated values below a line of names; numbers to the last bit, nothing for none."""
+    """Comma-separated values below a header of names: the shortest exact digits, NaN left empty."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(units)
@@ -104,16 +104,16 @@ def export_trajectory(
     table : str, optional
         Which table, one of "energies", "bodies", "joints", "reactions"; for tables only.
     mechanism : Mechanism, optional
-        What moves, where the trajectory has no `source`: a VTK file has outlines, sizes of bodies
-        and joints only with it, and the table "joints" needs it.
+        The mechanism, if the trajectory has no `source`: without it VTK files have no outlines,
+        sizes of bodies or joints, and there is no table "joints".
     progress : function, optional
-        Called with the number of records written, and that of all.
+        Called with the number of records written and the number of all.
 
     Raises
     ------
     SimulationError
-        If the trajectory file is none or damaged, or the trajectory has no reactions or no
-        mechanism where they are needed.
+        If the file is damaged or of another kind, or the trajectory lacks the reactions or the
+        mechanism that the table needs.
     UnknownNameError
         If there is no such suffix or table.
     MissingDependencyError

@@ -1,8 +1,8 @@
 """VTKHDF files of a trajectory: bodies, outlines and joints as polydata, one time step a record.
 
 The layout is that of the VTKHDF specification, version 2.1, for a PartitionedDataSetCollection of
-PolyData with Steps. Points move, so they are stored for every step; cells and whatever else stays
-is stored once, and every step refers to it.
+PolyData with Steps. Points move, so they are stored for every step; cells and constant data of
+points are stored once, and every step refers to them.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ NAMES = "sparsebody"  # the group with the names, beside VTK's own
 _KINDS_OF_CELLS = ("Vertices", "Lines", "Polygons", "Strips")
 _CURVE_POINTS = 17  # of a beam
 
-Moving = Mapping[str, FloatArray]  # point data of one block, (n_records, n_points, ...)
+PointData = Mapping[str, FloatArray]  # (n_records, n_points, ...) each, by name
 
 
 @dataclass(eq=False)
@@ -37,62 +37,62 @@ class _Block:
     """One polydata of the collection, with the same cells at all steps."""
 
     group: h5py.Group
-    times: int
+    n_steps: int
     n_points: int
     cells: Mapping[str, tuple[IntArray, IntArray]]
-    fixed: Mapping[str, Any]  # data of points that stay
-    shapes: Mapping[str, tuple[int, ...]]  # of those that move
+    constant: Mapping[str, Any]  # data of points, (n_points, ...)
+    shapes: Mapping[str, tuple[int, ...]]  # of data of points that change, at one point
 
     def __post_init__(self) -> None:
-        group, times, n_points, shapes = self.group, self.times, self.n_points, self.shapes
-        self._done = 0
+        group, n_steps, n_points, shapes = self.group, self.n_steps, self.n_points, self.shapes
+        self._n_written = 0
         _set_type(group, "PolyData")
-        group["NumberOfPoints"] = np.full(times, n_points)
-        group.create_dataset("Points", (times * n_points, 3), "f8")
+        group["NumberOfPoints"] = np.full(n_steps, n_points)
+        group.create_dataset("Points", (n_steps * n_points, 3), "f8")
         for kind in _KINDS_OF_CELLS:
             offsets, connectivity = self.cells.get(kind, (np.zeros(1, int), np.zeros(0, int)))
             topology = group.create_group(kind)
-            topology["NumberOfCells"] = np.full(times, len(offsets) - 1)
-            topology["NumberOfConnectivityIds"] = np.full(times, len(connectivity))
+            topology["NumberOfCells"] = np.full(n_steps, len(offsets) - 1)
+            topology["NumberOfConnectivityIds"] = np.full(n_steps, len(connectivity))
             topology["Offsets"], topology["Connectivity"] = offsets, connectivity
         data = group.create_group("PointData")
-        for name, values in self.fixed.items():
+        for name, values in self.constant.items():
             data[name] = values
         for name, shape in shapes.items():
-            data.create_dataset(name, (times * n_points, *shape), "f8")
+            data.create_dataset(name, (n_steps * n_points, *shape), "f8")
         self._data, self._points = data, group["Points"]
         steps = group.create_group("Steps")
-        steps.attrs["NSteps"] = times
-        steps.create_dataset("Values", (times,), "f8")
-        steps["PartOffsets"] = np.arange(times)
-        steps["NumberOfParts"] = np.ones(times, dtype=int)
-        steps["PointOffsets"] = n_points * np.arange(times)
-        nothing = np.zeros((times, len(_KINDS_OF_CELLS)), dtype=int)
-        steps["CellOffsets"] = steps["ConnectivityIdOffsets"] = nothing
+        steps.attrs["NSteps"] = n_steps
+        steps.create_dataset("Values", (n_steps,), "f8")
+        steps["PartOffsets"] = np.arange(n_steps)
+        steps["NumberOfParts"] = np.ones(n_steps, dtype=int)
+        steps["PointOffsets"] = n_points * np.arange(n_steps)
+        zero = np.zeros((n_steps, len(_KINDS_OF_CELLS)), dtype=int)
+        steps["CellOffsets"] = steps["ConnectivityIdOffsets"] = zero
         offsets = steps.create_group("PointDataOffsets")
-        for name in (*self.fixed, *shapes):
-            offsets[name] = n_points * np.arange(times) * (name in shapes)
+        for name in (*self.constant, *shapes):
+            offsets[name] = n_points * np.arange(n_steps) * (name in shapes)
         self._values = steps["Values"]
 
-    def append(self, time: FloatArray, points: FloatArray, moving: Moving) -> None:
-        """Write points (n_records, n_points, 3) and what moves with them."""
-        n, first = len(time), self._done
+    def append(self, time: FloatArray, points: FloatArray, data: PointData) -> None:
+        """Write points (n_records, n_points, 3) and their data that change."""
+        n, first = len(time), self._n_written
         rows = slice(first * self.n_points, (first + n) * self.n_points)
         self._values[first : first + n] = time
         if self.n_points:
             self._points[rows] = points.reshape(-1, 3)
-            for name, values in moving.items():
+            for name, values in data.items():
                 self._data[name][rows] = values.reshape(n * self.n_points, *values.shape[2:])
-        self._done += n
+        self._n_written += n
 
 
 @dataclass(eq=False)
 class VtkFile:
-    """A .vtkhdf file of a trajectory with n records; a context manager of what writes them."""
+    """A .vtkhdf file of a trajectory: entering it returns the function that appends records."""
 
     path: Path
-    first: Trajectory
-    n: int
+    first: Trajectory  # its first records, for names and shapes
+    n_records: int  # of all
     mechanism: Mechanism | None
     system: System | None
     target: Path  # that `path` will replace; errors name it
@@ -128,42 +128,46 @@ class VtkFile:
         group = self._root.create_group(name)
         group.attrs["Index"] = len(self._assembly)
         self._assembly[name] = h5py.SoftLink(f"/VTKHDF/{name}")
-        return _Block(group, self.n, **content)
+        return _Block(group, self.n_records, **content)
 
     def _body_block(self) -> _Block:
         n, system = len(self.first.body_names), self.system
-        fixed: dict[str, Any] = {"body": np.arange(n)}
+        constant: dict[str, Any] = {"body": np.arange(n)}
         shapes: dict[str, tuple[int, ...]] = {"orientation": (4,), "velocity": (3,)}
         shapes |= {"angular_velocity": (3,)}
         if system is not None:
-            fixed |= {"mass": system.mass, "size": equivalent_sides(system)}
+            constant |= {"mass": system.mass, "size": equivalent_sides(system)}
             shapes["kinetic_energy"] = ()
-        return self._block("bodies", cells=_vertices(n), fixed=fixed, shapes=shapes, n_points=n)
+        return self._block(
+            "bodies", cells=_vertices(n), constant=constant, shapes=shapes, n_points=n
+        )
 
     def _joint_block(self, system: System) -> _Block:
         n, shapes = system.n_joints, dict[str, tuple[int, ...]]()
-        fixed = {"joint": np.arange(n), "type": system.coordinate_types[0]}
+        constant = {"joint": np.arange(n), "type": system.coordinate_types[0]}
         if self.first.joint_wrench is not None:
             shapes = {"force": (3,), "moment": (3,), "force_magnitude": (), "moment_magnitude": ()}
-        return self._block("joints", cells=_vertices(n), fixed=fixed, shapes=shapes, n_points=n)
+        return self._block(
+            "joints", cells=_vertices(n), constant=constant, shapes=shapes, n_points=n
+        )
 
     @cached_property
     def _outline(self) -> Outline:
         run, system = self.first, self.system
         assert system is not None
-        known = self.mechanism or mechanism_from_text(run.source or "", f"{run.path}, source")
-        return mechanism_outline(known, system)
+        mechanism = self.mechanism or mechanism_from_text(run.source or "", f"{run.path}, source")
+        return mechanism_outline(mechanism, system)
 
     def _outline_block(self) -> _Block:
         outline = self._outline
-        straight = np.concatenate([outline.lines.body, outline.links.body])
-        n_pairs, n_curves = len(straight) // 2, len(outline.beams.body) // 4
-        sizes = np.concatenate([np.full(n_pairs, 2), np.full(n_curves, _CURVE_POINTS)])
+        ends = np.concatenate([outline.lines.body, outline.links.body])  # two of each segment
+        n_segments, n_curves = len(ends) // 2, len(outline.beams.body) // 4  # of 4 control points
+        sizes = np.concatenate([np.full(n_segments, 2), np.full(n_curves, _CURVE_POINTS)])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
         n = int(offsets[-1])
-        body = np.concatenate([straight, np.full(n - len(straight), -1)])
+        body = np.concatenate([ends, np.full(n - len(ends), -1)])
         cells = {"Lines": (offsets, np.arange(n))}
-        return self._block("outlines", cells=cells, fixed={"body": body}, shapes={}, n_points=n)
+        return self._block("outlines", cells=cells, constant={"body": body}, shapes={}, n_points=n)
 
     # ---- records --------------------------------------------------------------------------------
 
@@ -175,29 +179,35 @@ class VtkFile:
 
     def _append(self, block: Trajectory) -> None:
         system, velocity = self.system, world_velocities(block.orientation, block.velocity)
-        moving = {
+        data = {
             "orientation": block.orientation,
             "velocity": velocity[..., 3:],
             "angular_velocity": velocity[..., :3],
         }
         if system is not None:
             w, u = block.velocity[..., :3], block.velocity[..., 3:]
-            turning = np.einsum("tni,nij,tnj->tn", w, system.inertia, w)
-            moving["kinetic_energy"] = 0.5 * (turning + system.mass * np.sum(u * u, axis=2))
-        self._bodies.append(block.time, block.position, moving)
+            rotational = np.einsum("tni,nij,tnj->tn", w, system.inertia, w)
+            data["kinetic_energy"] = 0.5 * (rotational + system.mass * np.sum(u * u, axis=2))
+        self._bodies.append(block.time, block.position, data)
         if system is None:
             return
         states = [block.state(k) for k in range(len(block))]
-        of = self._outline
-        joints = np.stack([of.joints.at(state) for state in states])
+        outline = self._outline
+        joints = np.stack([outline.joints.at(state) for state in states])
         self._joints.append(block.time, joints, self._wrenches(system, block))
         lines = [
-            np.concatenate([of.lines.at(one), of.links.at(one), of.beam_curves(one).reshape(-1, 3)])
-            for one in states
+            np.concatenate(
+                [
+                    outline.lines.at(state),
+                    outline.links.at(state),
+                    outline.beam_curves(state).reshape(-1, 3),
+                ]
+            )
+            for state in states
         ]
         self._outlines.append(block.time, np.stack(lines), {})
 
-    def _wrenches(self, system: System, block: Trajectory) -> Moving:
+    def _wrenches(self, system: System, block: Trajectory) -> PointData:
         """Return forces and moments of joints on their successors, in world axes."""
         if block.joint_wrench is None:
             return {}
@@ -214,7 +224,7 @@ class VtkFile:
 def equivalent_sides(system: System) -> FloatArray:
     """Return (n_bodies, 3) sides of boxes that have the moments of inertia about the body axes [m].
 
-    m (b^2 + c^2) / 12 is that about x; sides whose square would be negative are zero.
+    The moment of a box about x is m (b^2 + c^2) / 12; sides of negative squares are zero.
     """
     moments = np.einsum("nii->ni", system.inertia) / system.mass[:, None]
     squares = 6.0 * (moments.sum(axis=1, keepdims=True) - 2.0 * moments)

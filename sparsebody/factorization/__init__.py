@@ -3,9 +3,9 @@
 A backend's time is predicted by constants measured once: least squares on ladders, lifts, lattices
 and chains of 8 to 32,768 bodies, one core of an x86-64 server (benchmarks/choice.toml), within a
 factor of 1.3 (block-ldl: 1.7 where L is larger than the caches). Only the ratios matter, and they
-change little from machine to machine. So do the parts of these times that two threads, or two ranks
-of MUMPS, halve, and the memory: both measured on cubes of 16 to 32 bodies a side, ladders of
-131,072. Amdahl (1967), AFIPS 30:483, on more of them.
+change little from machine to machine. The part of these times that is divided by the threads, or
+the ranks of MUMPS (Amdahl (1967), AFIPS 30:483), and the memory were measured on cubes of 16 to 32
+bodies a side and ladders of 131,072.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +37,8 @@ __all__ = [
     "refined_solve",
 ]
 
-PIVOTING = ("superlu", "banded", "dense")  # take any order of any symmetric matrix
-LARGE = 5000  # primal blocks from which on work is saved that can change nothing
+PIVOTING = ("superlu", "banded", "dense")  # LU with pivoting: any symmetric matrix in any order
+LARGE_PATTERN = 5000  # primal blocks from which on a bound of a backend's time may rule it out
 INSTALL = {
     "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'",
     "mumps": "apt install libmumps-dev libopenmpi-dev openmpi-bin && pip install 'sparsebody[mpi]'",
@@ -56,13 +56,13 @@ class Work(NamedTuple):
     flops: float
 
 
-BYTES = 10.0  # an entry of the factors, with what is assembled beside them, unless known better
-LARGE_FACTORS = 1e9  # bytes from which on the machine's memory is looked at
+BYTES = 10.0  # of memory in all to an entry of the factors, where it was not measured
+LARGE_FACTORS = 1e9  # bytes from which on the machine's free memory is asked for
 IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
 
 
 class Case:
-    """A pattern in an elimination order, with what several predictions need computed once."""
+    """A pattern in an elimination order, whose tree and metrics several predictions share."""
 
     def __init__(self, pattern: BlockPattern, order: IntArray) -> None:
         self.pattern = pattern
@@ -124,12 +124,12 @@ def _dense_work(case: Case) -> Work:
     return Work(rows, rows**2, 2 / 3 * rows**3)
 
 
-ROW_OF_PARTS = 110.0  # entries a row of parts of cubes, their motions included
+SUBSTRUCTURE_ENTRIES = 110.0  # of factors and motions to a row, measured on cubes
 
 
 def parts_work(rows: float) -> Work:
     """Substructures, in proportion to the rows."""
-    return Work(rows, ROW_OF_PARTS * rows, 0.0)
+    return Work(rows, SUBSTRUCTURE_ENTRIES * rows, 0.0)
 
 
 class Cost(NamedTuple):
@@ -139,16 +139,16 @@ class Cost(NamedTuple):
     row: float
     entry: float
     flop: float
-    shared: float = 0.0  # part of the time that threads share, or with MUMPS ranks
-    from_flops: float = 0.0  # from which on they do
-    bytes: float = BYTES  # an entry
+    parallel: float = 0.0  # part of the time that is divided by threads, or by ranks of MUMPS
+    parallel_flops: float = 0.0  # from which on it is
+    bytes: float = BYTES  # to an entry
 
 
 class Prediction(NamedTuple):
     """What one factorization and one solve take."""
 
     seconds: float
-    bytes: float  # of the process, or of the fullest rank
+    bytes: float  # of the process, or of the rank that needs most
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -165,13 +165,13 @@ class Backend:
     cost: Cost | None = None  # if it was measured; else predicted as if it were SuperLU's
 
     def predict(self, work: Work, workers: int = 1) -> Prediction:
-        """Return what so many threads, or with MUMPS ranks, take."""
+        """Return what one factorization and one solve take on threads, or on ranks of MUMPS."""
         cost = self.cost or FACTORIZATIONS["superlu"].cost or Cost(0.0, 0.0, 0.0, 0.0)
         seconds = sum(a * b for a, b in zip(cost, (1.0, *work), strict=False))
-        shared = cost.shared if work.flops >= cost.from_flops else 0.0
-        share = 1.0 - shared + shared / workers
+        parallel = cost.parallel if work.flops >= cost.parallel_flops else 0.0
+        part = 1.0 - parallel + parallel / workers  # Amdahl's law
         size = cost.bytes * work.entries
-        return Prediction(seconds * share, size * share if self.needs == "mumps" else size)
+        return Prediction(seconds * part, size * part if self.needs == "mumps" else size)
 
     def seconds(self, work: Work) -> float:
         """Return the time [s] of one factorization and one solve by one thread."""
@@ -183,21 +183,21 @@ FACTORIZATIONS: dict[str, Backend] = {
     "superlu": Backend(pivoted_lu.analyze_superlu, None, "LU of the whole matrix",
         _whole_work, Cost(call=3.0e-5, row=4.8e-7, entry=5.6e-9, flop=7.7e-10)),
     "cholmod": Backend(cholmod.analyze, "sksparse.cholmod", "Cholesky of the Schur complement",
-        _schur_work, Cost(3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10, shared=0.66)),
+        _schur_work, Cost(3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10, parallel=0.66)),
     "cholmod-ldl": Backend(cholmod.analyze_ldl, "sksparse.cholmod",
         "LDL' of the quasi-definite matrix, refined",
         _whole_work, Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10)),
     "block-ldl": Backend(unit_factors.analyze_ldl, None,
         "LDL' of the whole matrix by small dense blocks",
         _tile_work, Cost(3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11,
-            shared=0.75, from_flops=2e7)),
+            parallel=0.75, parallel_flops=2e7)),
     "multifrontal": Backend(unit_factors.analyze_multifrontal, None,
         "LDL' of the whole matrix by wide dense fronts",
         _whole_work, Cost(2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11,
-            shared=0.88, from_flops=2e6, bytes=13.5)),
+            parallel=0.88, parallel_flops=2e6, bytes=13.5)),
     "mumps": Backend(mumps.analyze, "mumps",
         "LDL' of the whole matrix by MUMPS, over the ranks of mpiexec",
-        _whole_work, Cost(2e-4, row=9e-7, entry=4.6e-9, flop=7.5e-11, shared=0.86, bytes=17.0)),
+        _whole_work, Cost(2e-4, row=9e-7, entry=4.6e-9, flop=7.5e-11, parallel=0.86, bytes=17.0)),
     "iterative": Backend(substructures.analyze, None,
         "conjugate gradients, preconditioned by substructures and their motions",
         lambda case: parts_work(case.pattern.n_rows),
@@ -215,7 +215,7 @@ FACTORIZATIONS: dict[str, Backend] = {
 
 @cache
 def is_available(name: str) -> bool:
-    """Tell whether a backend has the package that it needs, and that the libraries it needs."""
+    """Tell whether the package of a backend can be imported, with its libraries."""
     try:
         import_module(FACTORIZATIONS[name].needs or __name__)
     except ImportError:
@@ -258,20 +258,20 @@ def predict_seconds(
 
 
 def predict(name: str, case: Case, threads: int = 1) -> Prediction:
-    """Return what a backend takes in an order: seconds and bytes, whatever the machine has.
+    """Return what a backend takes in an order, regardless of the machine's memory.
 
-    Several `threads` are ranks where MUMPS is meant. Infinite where it cannot be done.
+    `threads` are ranks for MUMPS. Infinite if the backend cannot factorize this pattern.
     """
     return FACTORIZATIONS[name].predict(FACTORIZATIONS[name].work(case), threads)
 
 
 def _workers(name: str) -> int:
-    """Return the ranks of MUMPS, and one thread: choices must not depend on the number of those."""
+    """Return the number of ranks for MUMPS, else 1: a choice must not depend on threads."""
     return ranks.n_ranks() if name == "mumps" else 1
 
 
 def _seconds(name: str, case: Case) -> float:
-    """Return the predicted time [s]; infinite, on all ranks, where a machine lacks memory."""
+    """Return the predicted time [s]; infinite, on all ranks, if any machine lacks memory."""
     seconds, size = predict(name, case, _workers(name))
     if not LARGE_FACTORS < size < np.inf:
         return seconds
@@ -286,10 +286,11 @@ def _seconds(name: str, case: Case) -> float:
 def check_memory(
     predictions: Mapping[Case, Mapping[str, float]], usable: Sequence[str] = ()
 ) -> None:
-    """Raise MemoryLimitError where memory lacks in all orders for all backends by name.
+    """Raise MemoryLimitError if no backend has memory enough in any order.
 
-    Backends that are `usable`, all by default, are the remedy. Where no prediction is finite for
-    another reason, their analyses tell it.
+    `predictions`: seconds by case and backend, infinite where memory lacks. The message names
+    backends, of those `usable` (all by default), that would do. If none can factorize the pattern
+    at all, nothing is raised: its analysis will say why.
     """
     if all(np.isinf(time) for times in predictions.values() for time in times.values()):
         needed = min(
@@ -305,14 +306,14 @@ def check_memory(
             )
 
 
-MOST_MACHINES = 1024  # that are thought of
+MOST_MACHINES = 1024  # that the remedy of a lack of memory may propose
 
 
 def _remedy(cases: list[Case], available: float, usable: Sequence[str]) -> str:
-    """Say which backends do with the memory [bytes] of machines like this one, and how many."""
-    others = [name for name in usable or FACTORIZATIONS if name != "mumps" and is_available(name)]
+    """Return the backends that fit into the memory [bytes] of this machine, or of several."""
+    names = [name for name in usable or FACTORIZATIONS if name != "mumps" and is_available(name)]
     keep = "redundancy='keep', " if usable else ""  # MUMPS leaves dependent rows out by itself
-    least = {name: min(predict(name, case).bytes for case in cases) for name in others}
+    least = {name: min(predict(name, case).bytes for case in cases) for name in names}
     fits = [
         f"factorization={name!r}, which needs {size / 1e9:.1f} GB"
         for name, size in least.items()
@@ -336,10 +337,10 @@ def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
 
 
 def least_seconds(name: str, case: Case) -> float:
-    """Return a time [s] that no order goes below: no entry fills in, and nothing is multiplied."""
+    """Return a lower bound of the time [s] in any order: no fill-in, no flops."""
     pattern, sizes = case.pattern, case.pattern.block_sizes
-    joined = np.where(pattern.ends >= 0, sizes[pattern.ends], 0).sum(axis=1)
-    entries = float(sizes @ (sizes + 1)) / 2 + float(sizes[pattern.n_primal :] @ joined)
+    coupled = np.where(pattern.ends >= 0, sizes[pattern.ends], 0).sum(axis=1)  # rows of A's blocks
+    entries = float(sizes @ (sizes + 1)) / 2 + float(sizes[pattern.n_primal :] @ coupled)
     return FACTORIZATIONS[name].seconds(Work(pattern.n_rows, entries, 0.0))
 
 
@@ -348,18 +349,19 @@ def choose_factorization(
 ) -> tuple[str, dict[str, float]]:
     """Return the available backend with the least predicted time, and all predictions [s].
 
-    None from elsewhere is among them, and MUMPS where ranks share work: where the program has
-    called `ranks.communicator`. In large patterns "cholmod" is predicted by a lower bound where
-    that rules it out. A `case` of the same pattern and order saves work.
+    Candidates are those whose cost was measured, except "block-qr" and "iterative"; MUMPS is one
+    if ranks share work, that is, if the program has called `ranks.communicator`. In large patterns
+    "cholmod" is predicted by a lower bound if that rules it out. A `case` of the same pattern and
+    order saves work.
     """
     case = Case(pattern, order) if case is None else case
-    others = ("block-qr", "iterative", "mumps")
-    names = [name for name, one in FACTORIZATIONS.items() if one.cost and name not in others]
+    excluded = ("block-qr", "iterative", "mumps")
+    names = [name for name, one in FACTORIZATIONS.items() if one.cost and name not in excluded]
     names = [*filter(is_available, names)]
     predicted = {name: _seconds(name, case) for name in names if name != "cholmod"}
     if "cholmod" in names:  # it needs an analysis of its own
         bound = least_seconds("cholmod", case)
-        cannot_win = pattern.n_primal >= LARGE and bound > min(predicted.values())
+        cannot_win = pattern.n_primal >= LARGE_PATTERN and bound > min(predicted.values())
         predicted["cholmod"] = bound if cannot_win else _seconds("cholmod", case)
     predicted = {name: predicted[name] for name in names}
     least = FACTORIZATIONS["mumps"].seconds(Work(0.0, 0.0, 0.0))

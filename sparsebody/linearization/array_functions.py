@@ -33,8 +33,9 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
     system : System
         The compiled mechanism.
     state : State, optional
-        Time, and all that a call does not give; default: the consistent initial state. Dependent
-        rows are decided here, and angles of springs are within half a turn of their values here.
+        Time and every variable that a call leaves out; default: the consistent initial state.
+        Dependent rows are decided here, and angles of springs are within half a turn of their
+        values here.
 
     Returns
     -------
@@ -53,7 +54,7 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
     ShapeError
         At a call, for a shape that does not fit, or if JAX's numbers have 32 bits only.
     UnknownNameError
-        At a call, for a name that is none.
+        At a call, for a name of no variable.
     """
     on_arrays = partial(_on_arrays, _jax())
     return functions.by_keywords(on_arrays, functions.AccelerationFunction, system, state)
@@ -72,7 +73,7 @@ def jax_simulation(
     Parameters
     ----------
     system, state, duration, step, options
-        As of `simulate_with_pullback`; `state` is that of all that a call does not give.
+        As of `simulate_with_pullback`; `state` holds every variable that a call leaves out.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def jax_simulation(
     Raises
     ------
     SimulationOptionError, UnknownNameError
-        For times that are not positive, an option that there is not, or a control given here.
+        For times that are not positive, an unknown option, or a control among the options.
     MissingDependencyError, ShapeError, UnknownNameError
         As of `jax_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """
@@ -161,8 +162,9 @@ def torch_accelerations(
     system : System
         The compiled mechanism.
     state : State, optional
-        Time, and all that a call does not give; default: the consistent initial state. Dependent
-        rows are decided here, and angles of springs are those within half a turn of it.
+        Time and every variable that a call leaves out; default: the consistent initial state.
+        Dependent rows are decided here, and angles of springs are within half a turn of their
+        values here.
 
     Returns
     -------
@@ -180,7 +182,7 @@ def torch_accelerations(
     ShapeError
         At a call, for a shape or a type that does not fit.
     UnknownNameError
-        At a call, for a name that is none.
+        At a call, for a name of no variable.
     """
     on_arrays = partial(_on_tensors, _torch())
     return functions.by_keywords(on_arrays, functions.AccelerationFunction, system, state)
@@ -199,7 +201,7 @@ def torch_simulation(
     Parameters
     ----------
     system, state, duration, step, options
-        As of `simulate_with_pullback`; `state` is that of all that a call does not give.
+        As of `simulate_with_pullback`; `state` holds every variable that a call leaves out.
 
     Returns
     -------
@@ -212,7 +214,7 @@ def torch_simulation(
     Raises
     ------
     SimulationOptionError, UnknownNameError
-        For times that are not positive, an option that there is not, or a control given here.
+        For times that are not positive, an unknown option, or a control among the options.
     MissingDependencyError, ShapeError, UnknownNameError
         As of `torch_accelerations`; at a call besides what `simulate_with_pullback` raises.
     """

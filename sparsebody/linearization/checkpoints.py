@@ -1,8 +1,8 @@
-"""Steps of a simulation for a sweep backwards, kept or made again from checkpoints.
+"""Steps of a simulation for its reverse sweep, stored or recomputed from checkpoints.
 
-With a checkpoint every m steps, the steps of one interval at a time are made again, the last
+With a checkpoint every m steps, the steps of one interval at a time are recomputed, the last
 interval first: n steps need the memory of n / m + m of them, least for m near sqrt(n), and one
-simulation more. Griewank and Walther (2008), Evaluating Derivatives, sec. 12.2.
+more simulation. Griewank and Walther (2008), Evaluating Derivatives, ch. 12.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,11 +14,11 @@ Step = TypeVar("Step")
 
 
 class CheckpointedSteps(Generic[Start, Plan, Step]):
-    """Steps in the order of time.
+    """Steps that are appended as a simulation makes them, and returned last interval first.
 
-    repeat(start, plans) makes steps again from the start of the first one and a plan of each: what
-    it depends on besides the step before. Those since the last checkpoint are kept; with an
-    interval of 1 there are no checkpoints, and all steps are kept.
+    repeat(start, plans) recomputes steps from the state at the start of the first one, and for each
+    its plan: whatever it depends on besides the previous step, such as its length. Steps since the
+    last checkpoint are stored; with an interval of 1 there are no checkpoints and all are.
     """
 
     def __init__(self, interval: int, repeat: Callable[[Start, list[Plan]], list[Step]]) -> None:
@@ -31,12 +31,12 @@ class CheckpointedSteps(Generic[Start, Plan, Step]):
         return self.interval > 1 and len(self._plans) % self.interval == 0
 
     @property
-    def n_kept(self) -> int:
+    def n_stored(self) -> int:
         """The number of steps and checkpoints in memory."""
         return len(self._starts) + len(self._newest)
 
     def append(self, step: Step, plan: Plan, start: Start | None) -> None:
-        """Keep a step, or what makes it again; `start` where a checkpoint is due."""
+        """Store a step and its plan; `start` where a checkpoint is due."""
         if self.is_due:
             assert start is not None
             self._starts.append(start)
@@ -45,8 +45,8 @@ class CheckpointedSteps(Generic[Start, Plan, Step]):
         if self.interval > 1:
             self._plans.append(plan)
 
-    def parts(self) -> Iterator[list[Step]]:
-        """Return the steps in parts, each in the order of time, the last part first."""
+    def intervals(self) -> Iterator[list[Step]]:
+        """Return the steps of each interval, in order of time, the last interval first."""
         yield self._newest
         for k in reversed(range(len(self._starts) - 1)):
             first = k * self.interval

@@ -250,7 +250,7 @@ class ExplicitAdjoint(Adjoint):
         """Return the gradient by the first state, of those by states at times."""
         g = StateGradient.zero(self.system.n_bodies)
         self.add(g, gradient_at(self._tape.state.time))
-        for part in self._tape.steps.parts():
+        for part in self._tape.steps.intervals():
             for step in reversed(part):
                 g = self._step(step, g)
                 self.add(g, gradient_at(step.start.state.time))

@@ -256,7 +256,7 @@ class SweptSteps(Adjoint, Generic[Part]):
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
         """Return the gradient by the first state, of those by states at times."""
         g = StateGradient.zero(self.system.n_bodies)
-        for part in self._tape.steps.parts():
+        for part in self._tape.steps.intervals():
             for step in (step for steps in reversed(part) for step in reversed(steps)):
                 self.add(g, gradient_at(step.end.state.time))
                 g = self.step_back(step, g)

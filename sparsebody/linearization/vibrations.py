@@ -40,17 +40,23 @@ ComplexArray = NDArray[np.complex128]
 
 _DENSE_SIZE = 400  # 6 n_bodies up to which all eigenvalues are computed, by dense matrices
 _BALANCE_TOLERANCE = 1e-6  # unbalanced forces over those that act
+_STRETCH_ROUNDING = 1e-5  # rounding of stretches, of the typical length: forces of stiff springs
 _REFINEMENTS = 2  # of each solution, at most
-_HALF_DIGITS = 1e-8  # a relative change of a solution whose square is rounding
-_SHIFT = 1e-12  # below zero, of the largest rate squared
-_HIGHEST_FREQUENCY = 1e100  # [Hz], whose square is a number
+_CONVERGED_CHANGE = 1e-8  # relative: refinement squares it, so that the next change is rounding
+_SHIFT = 1e-12  # below zero, of the largest rate squared: K + sigma M is regular for mechanisms
+_HIGHEST_FREQUENCY = 1e100  # [Hz], whose square does not overflow
 _MOST_RESTARTS = 300  # of Arnoldi steps
 _SLOWEST = 1e-9  # |s| below this part of x'D x and of the least undamped rate counts as zero
+_REAL = 1e-9  # |Re s| or |Im s| below this part of |s|, or |Im 1 / p| of |1 / p|, counts as zero
 _SOFT = 1e-6  # of the largest rate squared
 _DAMPED_SHIFT = 0.1  # of the least rate that is not zero
-_ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: what rounding leaves of stretches, squared
-_PERTURBATION, _CERTAIN = 1e-10, 1e-3  # relative: of loads; most that 1 / p of a factor changes
+_ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: rounding of stretches, 1e-10, squared
+_PERTURBATION = 1e-10  # of loads, relative
+_CERTAIN_CHANGE = 1e-3  # relative change of 1 / p by it up to which p is a buckling load
 _STIFFNESS_TOLERANCE = 1e-13  # of the terms of x' K x, which cancel
+_SINGULAR_STIFFNESS = 1e-14  # eigenvalues of K, to the largest, that are zero ...
+_UNSTABLE_STIFFNESS = 1e-10  # ... and below minus this negative, beyond their rounding
+_SYMMETRY_TOLERANCE = 1e-8  # of G, relative: asymmetry that is rounding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,14 +73,14 @@ class Modes(BriefRepr):
         listed = enumerate(zip(self.frequency, self.damping_ratio, strict=True))
         rows = [(k + 1, f"{f:.6g}", f"{ratio:.4g}") for k, (f, ratio) in islice(listed, FEW)]
         table = html_table(("mode", "frequency [Hz]", "damping ratio"), rows)
-        count = f"{len(self.eigenvalue)}, {self.n_mechanisms} of them without resistance"
+        count = f"{len(self.eigenvalue)}, {self.n_mechanisms} of them with s = 0"
         return {"mechanism": self.system.name, "modes": count, "the first": table}
 
     @property
     def frequency(self) -> FloatArray:
         """(n,) |s| / 2 pi [Hz], NaN where a motion grows; zero exactly for mechanisms."""
         frequency = np.abs(self.eigenvalue) / (2.0 * np.pi)
-        return np.where(self.eigenvalue.real > 1e-9 * np.abs(self.eigenvalue), np.nan, frequency)
+        return np.where(self.eigenvalue.real > _REAL * np.abs(self.eigenvalue), np.nan, frequency)
 
     @property
     def damping_ratio(self) -> FloatArray:
@@ -101,11 +107,12 @@ class Modes(BriefRepr):
             The largest displacement, as a part of the mechanism's extent; rotations are small ones
             that are drawn large.
         n_frames : int
-            Of the period, both ends among them; one second if the mode does not oscillate.
+            Number of frames of a period, its two ends included; a mode that does not oscillate
+            takes one second.
         output : path-like, optional
             HDF5 file to write it to; default: in memory.
         source : str, optional
-            The mechanism's document, for pictures of the file.
+            The mechanism's JSON document, from which a picture of the file is made.
 
         Raises
         ------
@@ -125,8 +132,8 @@ class Modes(BriefRepr):
             )
         shape, length = self.shape[index], self.system.typical_length
         extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
-        turn, move = np.abs(shape.reshape(-1, 2, 3)).max(axis=(0, 2))
-        shape = shape * (amplitude * extent / max(move, length * turn))
+        rotation, translation = np.abs(shape.reshape(-1, 2, 3)).max(axis=(0, 2))
+        shape = shape * (amplitude * extent / max(translation, length * rotation))
         rate = float(np.abs(self.eigenvalue[index].imag)) or 2.0 * np.pi
         phase = np.exp(2j * np.pi * np.linspace(0.0, 1.0, n_frames))
         states = [
@@ -139,7 +146,7 @@ class Modes(BriefRepr):
 
 
 class SmallMotions:
-    """The linear equations about a state at rest, on motions that the joints allow.
+    """The linearized equations of motion at a state at rest, for motions that the joints allow.
 
     Parameters
     ----------
@@ -155,9 +162,9 @@ class SmallMotions:
     """
 
     def __init__(self, system: System, state: State | None = None) -> None:
-        at = consistent_state(system) if state is None else state
+        state = consistent_state(system) if state is None else state
         self.system = system
-        self.state = at.with_(velocity=np.zeros_like(at.velocity))
+        self.state = state.with_(velocity=np.zeros_like(state.velocity))
         self.equations = equations = Linearization.at(system, self.state)
         multiplier = equations.multiplier
         inertial = (equations.mass @ equations.acceleration.ravel()).reshape(-1, 2, 3)
@@ -166,9 +173,9 @@ class SmallMotions:
         reactions = (abs(equations.rows.T) @ np.abs(multiplier)).reshape(-1, 2, 3)
         applied = equations.applied.reshape(-1, 2, 3)
         acting = _largest_force(applied, length) + _largest_force(reactions, length)
-        stiff = np.abs(equations.stiffness.diagonal()).reshape(-1, 2, 3).max(initial=0.0, axis=0)
-        turning, moving = stiff.max(axis=1)
-        acting += 1e-5 * float(moving * length + turning / length)  # rounding of stretches
+        stiffness = np.abs(equations.stiffness.diagonal()).reshape(-1, 2, 3)
+        rotational, linear = stiffness.max(initial=0.0, axis=0).max(axis=1)
+        acting += _STRETCH_ROUNDING * float(linear * length + rotational / length)
         unbalanced = _largest_force(inertial, length)
         if unbalanced > _BALANCE_TOLERANCE * acting:
             raise SimulationError(
@@ -187,29 +194,30 @@ class SmallMotions:
         return float(abs(root @ self.equations.stiffness @ root).max()) or 1.0
 
     def factors(self, s: complex, square: complex | None = None) -> Solve:
-        """Return the function from forces (6n,) or (6n, k) to x by the equations above at s.
+        """Return the function from forces (6n,) or (6n, k) to x: the module's equations at s.
 
-        `square` takes the place of s^2 in s^2 M, so that s = 0 leaves out damping. Residuals of the
-        refinement are by stretches, without the matrix Z' Z.
+        `square` takes the place of s^2 in s^2 M: with s = 0 the damping is left out. The refinement
+        computes residuals with Z and Z' one after the other, in place of the matrix Z' Z.
         """
-        of, n, n_rows = self.equations, 6 * self.system.n_bodies, self.rows.shape[0]
+        equations, n, n_rows = self.equations, 6 * self.system.n_bodies, self.rows.shape[0]
         square = s * s if square is None else square
-        other = self.other_stiffness + s * of.other_damping + square * of.mass
-        stretches = of.stretches + s * of.stretch_damping
-        diagonal = np.abs(of.stiffness.diagonal()) + abs(square) * of.mass.diagonal()
-        scale = 1.0 / np.sqrt(diagonal + 1e-6 * self.largest_rate_squared * of.mass.diagonal())
+        other = self.other_stiffness + s * equations.other_damping + square * equations.mass
+        stretches = equations.stretches + s * equations.stretch_damping
+        diagonal = np.abs(equations.stiffness.diagonal()) + abs(square) * equations.mass.diagonal()
+        soft = _SOFT * self.largest_rate_squared * equations.mass.diagonal()  # keeps scales finite
+        scale = 1.0 / np.sqrt(diagonal + soft)
         weighted = self.rows.multiply(scale)
-        of_rows = 1.0 / np.sqrt(weighted.multiply(weighted).sum(axis=1))
+        row_scale = 1.0 / np.sqrt(weighted.multiply(weighted).sum(axis=1))
         solve = scaled_solver(
             block_array(
                 [
-                    [other + of.on_stretches @ stretches, self.rows.T],
+                    [other + equations.on_stretches @ stretches, self.rows.T],
                     [self.rows, csc_array((n_rows, n_rows))],
                 ]
             ),
-            np.append(scale, of_rows),
+            np.append(scale, row_scale),
             f"the equations are singular at {abs(s.imag) / (2.0 * np.pi):.6g} Hz, the frequency of "
-            "a motion without damping: give another one, or add dampers",
+            "an undamped mode: give another frequency, or add dampers",
             is_refined=True,
         )
 
@@ -217,42 +225,43 @@ class SmallMotions:
             right = np.concatenate([force, np.zeros((n_rows, *force.shape[1:]))])
             x = solve(right)
             for _ in range(_REFINEMENTS):
-                move, dual = x[:n], x[n:]
-                force_left = force - other @ move - of.on_stretches @ (stretches @ move)
-                change = solve(np.concatenate([force_left - self.rows.T @ dual, -self.rows @ move]))
+                motion, dual = x[:n], x[n:]
+                residual = force - other @ motion - equations.on_stretches @ (stretches @ motion)
+                residual -= self.rows.T @ dual
+                change = solve(np.concatenate([residual, -self.rows @ motion]))
                 x = x + change
-                changed, size = (np.linalg.norm(part[:n], axis=0) for part in (change, x))
-                if np.all(changed <= _HALF_DIGITS * size):
-                    break  # another change would be the square of this one
+                change_norm, norm = (np.linalg.norm(part[:n], axis=0) for part in (change, x))
+                if np.all(change_norm <= _CONVERGED_CHANGE * norm):
+                    break
             return np.asarray(x[:n])
 
         return solution
 
     def energies(self, x: Values) -> Any:
-        """Return x' K x (k, k) of twists (6n, k), complex ones conjugated; stretches as squares."""
-        of, conjugate = self.equations, x.conj().T
-        elastic = (conjugate @ of.on_stretches) @ (of.stretches @ x)
+        """Return x* K x (k, k) = x* K_other x + (Z x)* (Z x) of twists (6n, k), * the adjoint."""
+        equations, conjugate = self.equations, x.conj().T
+        elastic = (conjugate @ equations.on_stretches) @ (equations.stretches @ x)
         return np.asarray(conjugate @ (self.other_stiffness @ x) + elastic)
 
     def rounding(self, x: FloatArray) -> FloatArray:
-        """Return what x' K x (k,) may be of twists (6n, k) for which it is zero.
+        """Return (k,) a bound of the rounding errors of x' K x for twists x (6n, k).
 
         A force f at a typical length l from the center of mass has the geometric stiffness
-        f (|u| + l |w|) |w| for a body that turns by w and moves by u. Uncertain are constraint
-        forces, by rounding; forces of stretches, for positions are rounded at the mechanism's
-        extent; and all of the forces that the state leaves unbalanced.
+        f (|u| + l |w|) |w| for a body that rotates by w and translates by u. Three parts of f are
+        errors: rounding of constraint forces; forces of stretches by rounding of positions, eps
+        times the mechanism's extent; and whatever the state leaves unbalanced.
         """
-        system, of, size = self.system, self.equations, np.abs(x)
+        system, equations, size = self.system, self.equations, np.abs(x)
         terms = np.einsum("ik,ik->k", size, abs(self.other_stiffness) @ size)
         length = system.typical_length
         extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
-        across = of.stiffness.diagonal().reshape(-1, 6)[:, 3:].max(axis=1)
-        stretched = 4.0 * np.finfo(float).eps * extent * across[:, None] * [0.0, 1.0]
-        reactions = (abs(of.rows.T) @ np.abs(of.multiplier)).reshape(-1, 2, 3)
+        linear = equations.stiffness.diagonal().reshape(-1, 6)[:, 3:].max(axis=1)
+        stretched = 4.0 * np.finfo(float).eps * extent * linear[:, None] * [0.0, 1.0]
+        reactions = (abs(equations.rows.T) @ np.abs(equations.multiplier)).reshape(-1, 2, 3)
         constrained = _STIFFNESS_TOLERANCE * np.linalg.norm(reactions, axis=2)
         moment, force = (stretched + constrained + self.unbalanced).T[:, :, None]
-        turn, move = np.linalg.norm(x.reshape(-1, 2, 3, x.shape[1]), axis=2).swapaxes(0, 1)
-        geometric = np.sum(turn * (force * (move + length * turn) + moment * turn), axis=0)
+        w, u = np.linalg.norm(x.reshape(-1, 2, 3, x.shape[1]), axis=2).swapaxes(0, 1)
+        geometric = np.sum(w * (force * (u + length * w) + moment * w), axis=0)
         own = _STIFFNESS_TOLERANCE * terms + _ENERGY_TOLERANCE * self.largest_rate_squared
         return np.asarray(own + geometric)
 
@@ -275,7 +284,8 @@ def modes(system: System, state: State | None = None, n: int = 6, *, near: float
         At equilibrium, as `equilibrium` returns it; default: the consistent initial state.
         Velocities do not matter.
     n : int
-        All of them if the joints leave fewer freedoms; conjugate eigenvalues count once.
+        Number of modes, at most that of the freedoms that the joints leave; a pair of conjugate
+        eigenvalues is one mode.
     near : float
         Frequency [Hz].
 
@@ -289,7 +299,7 @@ def modes(system: System, state: State | None = None, n: int = 6, *, near: float
     SimulationError
         If forces do not balance at the state.
     ModelError
-        If n or near cannot be.
+        If n is less than one, or near is negative.
     """
     motions = SmallMotions(system, state)
     if n < 1:
@@ -315,7 +325,7 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
         options = {"M": M, "sigma": sigma, "OPinv": inverse, "v0": start}
         _, basis = eigsh(motions.equations.stiffness, n, **options)
     shape = _stationary(motions, basis)
-    values = np.diagonal(motions.energies(shape)).copy()  # as squares: no noise of large ones
+    values = np.diagonal(motions.energies(shape)).copy()  # small ones are exact, as squares
     values[np.abs(values) < motions.rounding(shape)] = 0.0
     order = np.argsort(np.abs(values - rate**2), kind="stable")[:n]
     rates = np.sqrt(np.abs(values[order]))
@@ -326,7 +336,8 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
 def _stationary(motions: SmallMotions, basis: FloatArray) -> FloatArray:
     """Return the combinations of motions (6n, k) along which x' K x is stationary, x' M x = 1.
 
-    Soft ones once more among themselves: rounding of the stiff ones mixes them.
+    The method of Rayleigh and Ritz, applied again to the soft ones alone, which rounding errors of
+    the stiff ones have mixed.
     """
     energy = motions.energies(basis)
     mass = basis.T @ (motions.equations.mass @ basis)
@@ -342,9 +353,9 @@ def _stationary(motions: SmallMotions, basis: FloatArray) -> FloatArray:
 def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
     """Return modes by Arnoldi steps on (x, s x) or, of small mechanisms, all at once.
 
-    If K x = 0, s = 0 is an eigenvalue whatever D is: mechanisms come from the undamped problem.
+    If K x = 0, s = 0 is an eigenvalue for any D, so that such x are those of the undamped problem.
     """
-    of, is_small = motions.equations, 6 * motions.system.n_bodies <= _DENSE_SIZE
+    equations, is_small = motions.equations, 6 * motions.system.n_bodies <= _DENSE_SIZE
     all_at_once = is_small or 2 * n >= motions.n_freedoms - 2
     undamped = _undamped(motions, motions.n_freedoms if all_at_once else n, rate)
     rates = np.abs(undamped.eigenvalue)
@@ -354,12 +365,12 @@ def _damped(motions: SmallMotions, n: int, rate: float) -> Modes:
         eigenvalue, x = _all_damped(motions, undamped)
     else:
         eigenvalue, x = _nearest_damped(motions, n, complex(_DAMPED_SHIFT * least, rate))
-    x = x / np.sqrt(np.einsum("ik,ik->k", x.conj(), of.mass @ x).real)
-    damping = np.einsum("ik,ik->k", x.conj(), of.damping @ x).real
+    x = x / np.sqrt(np.einsum("ik,ik->k", x.conj(), equations.mass @ x).real)
+    damping = np.einsum("ik,ik->k", x.conj(), equations.damping @ x).real
     stiffness = np.abs(eigenvalue * (eigenvalue + damping))  # x' K x
     is_zero = stiffness < motions.rounding(x)
     is_zero |= np.abs(eigenvalue) < _SLOWEST * np.minimum(damping, least)
-    keep = ~is_zero & (eigenvalue.imag >= -1e-9 * np.abs(eigenvalue))
+    keep = ~is_zero & (eigenvalue.imag >= -_REAL * np.abs(eigenvalue))
     mechanisms = undamped.shape[rates == 0.0].reshape(-1, len(x))
     eigenvalue = np.concatenate([np.zeros(len(mechanisms)), eigenvalue[keep]])
     shape = np.concatenate([mechanisms, x.T[keep]])
@@ -374,7 +385,7 @@ def _all_damped(motions: SmallMotions, undamped: Modes) -> tuple[ComplexArray, C
 
         s [y; v] = [0, omega; -omega, -X'D X] [y; v]  (+omega below where x'K x < 0),
 
-    the error is that of the largest rate omega, not of its square.
+    errors are relative to the largest omega; those of K to its square.
     """
     X = undamped.shape.reshape(motions.n_freedoms, -1).T
     resisted = np.flatnonzero(undamped.eigenvalue)
@@ -391,9 +402,9 @@ def _all_damped(motions: SmallMotions, undamped: Modes) -> tuple[ComplexArray, C
 def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexArray, ComplexArray]:
     """Return the 2 n + 2 eigenvalues nearest to s, and their shapes, by Arnoldi steps.
 
-    If s is much nearer to zero than the least rate, mechanisms hide all other motions.
+    If s is much nearer to zero than the least rate, these are zeros of free motions.
     """
-    of, size = motions.equations, 6 * motions.system.n_bodies
+    equations, size = motions.equations, 6 * motions.system.n_bodies
     solve = motions.factors(s)
 
     def step(z: ComplexArray) -> ComplexArray:
@@ -402,12 +413,12 @@ def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexA
         -(K + s D + s^2 M) x = z_2 + (D + s M) z_1, v = z_1 + s x.
         """
         first, second = z[:size], z[size:]
-        x = solve(-(second + of.damping @ first + s * (of.mass @ first)))
+        x = solve(-(second + equations.damping @ first + s * (equations.mass @ first)))
         return np.concatenate([x, first + s * x])
 
     inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
     start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
-    E = block_array([[eye_array(size), None], [None, of.mass]], format="csc")
+    E = block_array([[eye_array(size), None], [None, equations.mass]], format="csc")
     E = E.astype(complex)  # else ARPACK takes real numbers
     # the first argument gives size and type only: OPinv stands for F
     eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
@@ -439,29 +450,29 @@ def frequency_response(
     inputs, outputs : sequence of JointCoordinate, BodyPoint or str
         Efforts [N m, N] and forces [N]; coordinates [rad, m] and displacements [m].
     frequency : (n_frequencies,) float array
-        [Hz].
+        Of the inputs [Hz].
 
     Returns
     -------
     (n_frequencies, n_outputs, n_inputs) complex array
-        Of outputs with the factor exp(2 pi i f t).
+        Amplitudes of outputs that vary with exp(2 pi i f t).
 
     Raises
     ------
     ModelError
-        If joints, coordinates or bodies are not there, or a frequency is not finite.
+        If a joint, coordinate or body does not exist, or a frequency is not finite.
     SimulationError
-        If forces do not balance at the state, or a frequency is that of a mode without damping.
+        If forces do not balance at the state, or a frequency is that of an undamped mode.
     """
     frequencies = np.atleast_1d(np.asarray(frequency, dtype=float))
     if frequencies.ndim != 1 or not np.isfinite(frequencies).all():
         raise ModelError(f"frequency has shape {frequencies.shape}; give finite ones (n,) in Hz")
     motions = SmallMotions(system, state)
     force = motions.equations.port_rows(inputs).T.toarray()
-    seen = motions.equations.port_rows(outputs)
+    output_rows = motions.equations.port_rows(outputs)
     response = np.empty((len(frequencies), len(outputs), len(inputs)), dtype=complex)
     for k, s in enumerate(2j * np.pi * frequencies):
-        response[k] = seen @ motions.factors(s)(force.astype(complex))
+        response[k] = output_rows @ motions.factors(s)(force.astype(complex))
     return response
 
 
@@ -476,11 +487,10 @@ class Buckling(BriefRepr):
 def buckling_loads(
     system: System, state: State | None = None, *, load: str, n: int = 1
 ) -> Buckling:
-    """Return the least factors of a load with which a structure buckles, by its linear response.
+    """Return the least factors p of a load with which a structure buckles: (K + p G) x = 0.
 
-    The geometric stiffness G of the forces under the unit load grows with the factor p:
-    (K + p G) x = 0 on what the joints allow. `follow` takes the path itself, if poses change much
-    before.
+    x are motions that the joints allow, G the geometric stiffness of the forces that the unit load
+    causes in the unloaded pose. If poses change much before it buckles, use `follow`.
 
     Parameters
     ----------
@@ -489,7 +499,7 @@ def buckling_loads(
     load : str
         Name of an external force, or "gravity".
     n : int
-        Of factors.
+        Number of factors.
 
     Raises
     ------
@@ -500,9 +510,9 @@ def buckling_loads(
     """
     if n < 1:
         raise ModelError(f"n is {n}; ask for one factor or more")
-    at = consistent_state(system) if state is None else state
-    static = StaticEquations(system, at.with_(velocity=np.zeros_like(at.velocity)), load)
-    unloaded = static.with_reactions(static.start(at))
+    state = consistent_state(system) if state is None else state
+    static = StaticEquations(system, state.with_(velocity=np.zeros_like(state.velocity)), load)
+    unloaded = static.with_reactions(static.start(state))
     residual = static.evaluate(unloaded)
     matrix = static.matrix()
     loaded = replace(unloaded, parameter=1.0)
@@ -512,35 +522,36 @@ def buckling_loads(
     static.evaluate(replace(loaded, multiplier=loaded.multiplier + change[size:]))
     G = csc_array((static.matrix() - matrix)[:size, :size])
     K, rows = static.tangent_stiffness(matrix)
-    few = min(size - rows.shape[0], size) - 2
-    if size <= _DENSE_SIZE or n >= few:
+    if size <= _DENSE_SIZE or n >= size - rows.shape[0] - 2:  # ARPACK needs two more
         inverse_factor, shape, perturbed = _all_inverse_factors(static, K, rows, G)
     else:
         inverse_factor, shape, perturbed = _largest_inverse_factors(static, K, rows, G, n)
     change = np.abs(inverse_factor[:, None] - perturbed).min(axis=1, initial=np.inf)
     magnitude = np.abs(inverse_factor)
     least = _STIFFNESS_TOLERANCE * magnitude.max(initial=0.0)
-    buckles = (inverse_factor.real > least) & (np.abs(inverse_factor.imag) <= 1e-9 * magnitude)
-    buckles &= change <= _CERTAIN * magnitude
+    buckles = (inverse_factor.real > least) & (np.abs(inverse_factor.imag) <= _REAL * magnitude)
+    buckles &= change <= _CERTAIN_CHANGE * magnitude
     order = np.flatnonzero(buckles)[np.argsort(-inverse_factor[buckles].real)][:n]
     if len(order) < n:
         available = f"only {len(order)} of" if len(order) else "none of"
         raise SimulationError(
-            f"{available} {n} positive factors of {load!r} exist: if it only pulls, turn it around"
+            f"{available} {n} positive factors of {load!r} exist: a load that only pulls does not "
+            "buckle; reverse it"
         )
     shapes = shape.real.T[order]
     shapes = shapes / np.abs(shapes).max(axis=1, keepdims=True)
     return Buckling(1.0 / inverse_factor[order].real, shapes.reshape(n, -1, 6))
 
 
-_MOVES_FREELY = "the structure moves freely without the load: hold it"
+_MOVES_FREELY = "the structure moves freely without the load: fix it to the world by joints"
 
 
 def _perturbation(size: int) -> FloatArray:
-    """Return w of F (1 + w w'), whose eigenvalues tell those of F = -K^-1 G from its rounding.
+    """Return w (size,) of F (1 + w w'), a perturbation of F = -K^-1 G by 1e-10.
 
-    All eigenvalues of F are zero, in one Jordan block, where a load that follows its body has no
-    factor; a change of 1e-16 makes others of them, and one of 1e-10 quite others.
+    Where a load that follows its body has no factor, all eigenvalues of F are zero, in one Jordan
+    block of n rows; rounding by eps changes them by eps^(1/n), and this perturbation by far more.
+    True eigenvalues it changes by 1e-10 times their condition.
     """
     w = np.random.default_rng(1).standard_normal(size)
     return np.asarray(_PERTURBATION**0.5 * w / np.linalg.norm(w))
@@ -554,15 +565,15 @@ def _all_inverse_factors(
     N = root[:, None] * null_space((rows * root).toarray())
     stiffness, load = N.T @ (K @ N), -N.T @ (G @ N)
     rates = eigh(stiffness, eigvals_only=True)
-    if len(rates) and rates[0] <= 1e-14 * rates[-1]:
-        unstable = rates[0] < -1e-10 * rates[-1]
+    if len(rates) and rates[0] <= _SINGULAR_STIFFNESS * rates[-1]:
+        unstable = rates[0] < -_UNSTABLE_STIFFNESS * rates[-1]
         raise SimulationError(
             "the structure is unstable without the load: give a stable equilibrium"
             if unstable
             else _MOVES_FREELY
         )
     asymmetry = np.abs(load - load.T).max(initial=0.0)  # of loads that turn with bodies
-    if asymmetry <= 1e-8 * np.abs(load).max(initial=0.0):
+    if asymmetry <= _SYMMETRY_TOLERANCE * np.abs(load).max(initial=0.0):
         inverse_factor, z = eigh((load + load.T) / 2.0, stiffness)
         return inverse_factor, N @ z, inverse_factor
     inverse_factor, z = eig(load, stiffness)

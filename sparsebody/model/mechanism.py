@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.html_tables import counted, few, html_facts, lengths
+from sparsebody.html_tables import counts_text, first_names, html_facts, lengths
 from sparsebody.model import connections
 from sparsebody.model.bodies import (
     BODY_NUMBERS,
@@ -156,15 +156,15 @@ class Mechanism:
             types[kind.name] += n
         holds = np.array([kind.n_velocities < 6 for kind in joints.types], bool)[joints.type_index]
         facts: dict[str, object] = {
-            "bodies": f"{self.n_bodies}: {few(self.body_names)}",
-            "joints": f"{self.n_joints}: {few(self.joint_names)}",
-            "joint types": counted(types),
+            "bodies": f"{self.n_bodies}: {first_names(self.body_names)}",
+            "joints": f"{self.n_joints}: {first_names(self.joint_names)}",
+            "joint types": counts_text(types),
             "loops": connections.count_cycles(
                 self.n_bodies, joints.predecessor[holds], joints.successor[holds]
             ),
         }
         if self.forces:
-            facts["springs, loads, elements"] = f"{len(self.forces)}: {few(self.forces)}"
+            facts["springs, loads, elements"] = f"{len(self.forces)}: {first_names(self.forces)}"
         if self.n_bodies:
             facts["mass"] = f"{bodies.mass.sum():.6g} kg"
             facts["extent of the body origins"] = lengths(np.ptp(bodies.position, axis=0))

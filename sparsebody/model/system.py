@@ -11,7 +11,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray, NDArray
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.html_tables import counted, few, html_facts, largest_norm, lengths
+from sparsebody.html_tables import counts_text, first_names, html_facts, largest_norm, lengths
 from sparsebody.model.columns import ObjectArray
 from sparsebody.model.connections import count_cycles
 from sparsebody.model.elasticity import FRAMES, ElasticElements
@@ -179,9 +179,9 @@ class System:
         names = {kind.kind: kind.name for kind in JOINT_TYPES.values()}
         count = np.bincount(self.joint_kind).tolist()
         facts: dict[str, object] = {
-            "bodies": f"{self.n_bodies}: {few(self.body_names)}",
-            "joints": f"{self.n_joints}: {few(self.joint_names)}",
-            "joint types": counted({names[kind]: n for kind, n in enumerate(count)}),
+            "bodies": f"{self.n_bodies}: {first_names(self.body_names)}",
+            "joints": f"{self.n_joints}: {first_names(self.joint_names)}",
+            "joint types": counts_text({names[kind]: n for kind, n in enumerate(count)}),
             "loops": self.n_loops,
             "constraint rows": self.n_rows,
             "mobility": f"{6 * self.n_bodies - self.n_rows} at least: freedoms less rows",

@@ -14,7 +14,7 @@ from networkx.algorithms.approximation import treewidth_min_degree, treewidth_mi
 from scipy.sparse import csgraph
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
+from sparsebody.errors import MissingDependencyError, OrderingError, ShapeError, UnknownNameError
 from sparsebody.ordering import heuristics
 from sparsebody.ordering import literature_orders as literature
 from sparsebody.ordering import reference_orders as reference
@@ -39,7 +39,7 @@ ANY_SIZE = 2**62
 
 @dataclass(frozen=True)
 class Ordering:
-    """One line of the table. In `complexity` n are blocks, w rows of a front, m links."""
+    """One line of the table; `complexity` is of n blocks, w rows of a front, m couplings."""
 
     function: Callable[..., IntArray]  # of a BlockPattern, and of positions if it takes them
     summary: str
@@ -57,7 +57,7 @@ class Ordering:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedOrdering:
     """A user's ordering, whose orders are checked and, where `admissible` is None, repaired."""
 
     name: str
@@ -66,8 +66,9 @@ class Checked:
 
     def __call__(self, pattern: BlockPattern, *positions: FloatArray) -> IntArray:
         """Return the order; OrderingError for none, or one that is not admissible as promised."""
-        blocks = np.asarray(self.function(pattern, *positions))
+        result = self.function(pattern, *positions)
         try:
+            blocks = np.asarray(result)
             check_order(pattern, blocks)
         except ValueError as error:
             raise OrderingError(f"the ordering {self.name!r} returned no order: {error}") from error
@@ -114,7 +115,7 @@ ORDERINGS = {
         needs="sksparse", source="Karypis and Kumar (1998)", complexity="O(n log n)",
         largest_automatic=ANY_SIZE, microseconds=10.0),
     "pathwidth-sweep": Ordering(heuristics.pathwidth_sweep,
-        "a sweep with as few rows in flight as a greedy one finds",
+        "a sweep with small fronts, chosen greedily",
         source="King (1970); Kinnersley (1992)", complexity="O(n w)", invariant=True,
         smallest_automatic=60, largest_automatic=50_000, microseconds=3.0),
     "reverse-cuthill-mckee": Ordering(heuristics.reverse_cuthill_mckee,
@@ -161,11 +162,11 @@ ORDERINGS = {
         source="Kirkpatrick, Gelatt and Vecchi (1983)", complexity="a fixed budget; n^2 words",
         invariant=True, largest=reference.LARGEST_ANNEALED, microseconds=10_000.0),
     "exact-treewidth": Ordering(reference.narrowest_fronts,
-        "the narrowest fronts of joints there are (small mechanisms)",
+        "joints with the smallest fronts of all orders (small mechanisms)",
         source="Gogate and Dechter (2004)", complexity="exponential",
         largest=reference.LARGEST_EXACT, microseconds=1e6),
     "exact-bandwidth": Ordering(reference.least_bandwidth,
-        "the least bandwidth in blocks there is (small mechanisms)",
+        "the least bandwidth in blocks of all orders (small mechanisms)",
         admissible=False, source="Saxe (1980); Del Corso and Manzini (1999)",
         complexity="exponential", largest=reference.LARGEST_EXACT, microseconds=1e6),
     "level-sweep": Ordering(heuristics.level_sweep,
@@ -208,7 +209,8 @@ def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None)
 
     `positions` (n_primal, 3) are those of the bodies [m], for the orderings that take them. Raises
     UnknownNameError or MissingDependencyError if the ordering is not there, OrderingError if the
-    pattern is too large for it, or a registered function returns no order.
+    pattern is too large for it, or a registered function returns no order, ShapeError if positions
+    do not fit the pattern.
     """
     entry = installed_entry(ORDERINGS, name)
     if pattern.n_blocks > entry.largest:
@@ -216,8 +218,15 @@ def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None)
             f"the ordering {name} takes {entry.largest} bodies and joints at most, not "
             f"{pattern.n_blocks}; take minimum-fill or nested-dissection"
         )
-    takes_them = entry.takes_positions and positions is not None
-    return entry.function(pattern, *[positions] * takes_them)
+    if positions is None or not entry.takes_positions:
+        return entry.function(pattern)
+    points = np.ascontiguousarray(positions, dtype=float)
+    if points.shape != (pattern.n_primal, 3) or not np.isfinite(points).all():
+        raise ShapeError(
+            f"positions {points.shape} do not fit the pattern; give finite ones of its "
+            f"{pattern.n_primal} bodies, ({pattern.n_primal}, 3)"
+        )
+    return entry.function(pattern, points)
 
 
 def register_ordering(
@@ -261,17 +270,17 @@ def register_ordering(
         raise OrderingError(f"an ordering cannot be called {name!r}; take a name not in the table")
     if not callable(function):
         raise OrderingError(f"the ordering {name!r} must be a function of a pattern")
-    checked = Checked(name, function, admissible)
+    checked = CheckedOrdering(name, function, admissible)
     ORDERINGS[name] = Ordering(checked, summary, admissible=admissible is not False, **fields)
 
 
-LONG = 2.0  # [s] that an ordering may take, if no solution takes longer
+LONGEST_ORDERING = 2.0  # [s] that computing an order may take, unless a factorization takes longer
 _QUICK = (
     "leaves-first",
     "minimum-degree",
     "reverse-cuthill-mckee",
-)  # however many blocks there are
-_CLEARLY_LESS = 0.95  # a later one in the table must promise less than this share of the work
+)  # O(n): candidates for any number of blocks
+_CLEARLY_LESS = 0.95  # of the flops, below which a later ordering of the table is preferred
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,9 +293,9 @@ class OrderingChoice:
 
 
 def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingChoice:
-    """Return the ordering that predicts the fewest flops, the first of the table if much alike.
+    """Return the ordering of `names` with the fewest predicted flops; of equals, the first one.
 
-    Of `names`; default: `candidate_orderings`.
+    Default of `names`: `candidate_orderings`. Flops that differ by less than 5 % count as equal.
     """
     candidates = candidate_orderings(pattern) if names is None else names
     orders = {name: order(pattern, name) for name in candidates}
@@ -298,13 +307,14 @@ def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingCho
     return OrderingChoice(best, orders[best], predictions)
 
 
-def candidate_orderings(pattern: BlockPattern, seconds: float = LONG) -> list[str]:
+def candidate_orderings(pattern: BlockPattern, seconds: float = LONGEST_ORDERING) -> list[str]:
     """Return the installed orderings worth their time, up to `seconds`, on a pattern of this size.
 
-    CHOLMOD's see the Schur complement, which is as large as bodies with many joints make it.
+    The size is the number of blocks or, where bodies with many joints make it larger, that of the
+    Schur complement, which CHOLMOD's orderings work on: the sum of squares of joints on a body.
     """
     joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
-    size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
+    size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # of about four joints a body
     n_in_loops = np.count_nonzero(elimination_tree.core_joints(pattern))
     return [
         name
@@ -353,10 +363,10 @@ ALGORITHMS = {
         "Bayo, García de Jalón and Serna (1988)"),
     "delassus": Ordering(literature.delassus, "bodies first, then joints: A D^-1 A'",
         "Delassus (1917); Baraff (1994)"),
-    "baraff": Ordering(literature.baraff, "a tree from the leaves, then what closes loops",
+    "baraff": Ordering(literature.baraff, "a tree from the leaves, then loop joints",
         "Baraff (1996)"),
     "articulated-body": Ordering(literature.articulated_body,
-        "what closes loops, then a tree from the leaves",
+        "loop joints, then a tree from the leaves",
         "Featherstone (1983); with loops Sathya and Carpentier (2026)"),
     "depth-first": Ordering(literature.depth_first, "LDU against a depth-first search",
         "Brüdigam and Manchester (2020)"),

@@ -32,14 +32,15 @@ from sparsebody.simulation.trajectory import (
 )
 from sparsebody.writing import write_errors
 
-_CHUNK_BYTES, _BLOCK_BYTES = 1 << 18, 1 << 22
-_NO_CHECKPOINT = 2  # numbers: the least size of a slot
+_CHUNK_BYTES = 1 << 18  # of a dataset: four fit into HDF5's cache
+_BLOCK_BYTES = 1 << 22  # of samples in memory before they are written
+_NO_CHECKPOINT = 2  # size of the slots of a file that is not resumed
 _FLUSH_PERIOD = 0.5  # [s] of wall time
 
 
 @contextmanager
 def hdf5_errors(path: Path, file: h5py.File | None = None) -> Iterator[None]:
-    """Raise OutputError, naming `path` and the reason, where HDF5 cannot write; give up `file`."""
+    """Raise OutputError, naming `path` and the reason, where HDF5 cannot write; abandon `file`."""
     try:
         yield
     except SparsebodyError:
@@ -169,7 +170,7 @@ class FileRecorder:
         self._filled += 1
 
     def note(self, event: Event) -> None:
-        """Keep an event until the next flush."""
+        """Store an event, to be written at the next flush."""
         self._events.append(event)
 
     def is_flush_due(self) -> bool:
@@ -177,7 +178,7 @@ class FileRecorder:
         return time.monotonic() - self._last_flush > _FLUSH_PERIOD
 
     def flush(self, checkpoint: Callable[[], Checkpoint]) -> None:
-        """Write samples and events, and only then the checkpoint that counts on them."""
+        """Write samples and events, and only then the checkpoint that refers to them."""
         with hdf5_errors(self._path, self._file):
             self._write_block()
             self._write_events()
@@ -215,13 +216,18 @@ class FileRecorder:
             return
         dataset = self._file[trajectory_reading.EVENTS]
         rows = np.array(
-            [(e.time, e.kind.encode()[:32], e.message.encode()[:480]) for e in self._events],
+            [(e.time, _utf8(e.kind, 32), _utf8(e.message, 480)) for e in self._events],
             dtype=trajectory_reading.EVENT_TYPE,
         )
         first = dataset.shape[0]
         dataset.resize(first + len(rows), axis=0)
         dataset[first:] = rows
         self._events = []
+
+
+def _utf8(text: str, size: int) -> bytes:
+    """Return the first bytes of a text, `size` at most, that end with a whole character."""
+    return text.encode()[:size].decode(errors="ignore").encode()
 
 
 # ---- resumed ------------------------------------------------------------------------------------
@@ -236,8 +242,12 @@ def check_same_run(path: Path, header: Header) -> None:
                 f"cannot resume {str(path)!r}: it holds the motion of a mechanism "
                 f"{file.attrs['name']!r} with other bodies, joints or numbers{remedy}"
             )
-        older = {"reduction": "auto", "compliance": None, "spectral_radius": 0.7}
-        stored = older | json.loads(file.attrs["options"])
+        defaults = {
+            "reduction": "auto",
+            "compliance": None,
+            "spectral_radius": 0.7,
+        }  # if not stored
+        stored = defaults | json.loads(file.attrs["options"])
     for name, value in header.options.as_dict().items():
         if stored.get(name) != value:
             raise SimulationOptionError(
@@ -249,7 +259,8 @@ def check_same_run(path: Path, header: Header) -> None:
 def checkpoint_of(path: Path, system: System, first: State, size: int) -> Checkpoint | None:
     """Return the newest whole checkpoint of a run from a first state; None if there is none.
 
-    `size` is that of a checkpoint here. Raises SimulationError if the run began with another state.
+    `size` is the length of a checkpoint of this version. Raises SimulationError if the run began
+    with another state.
     """
     with trajectory_reading.open_trajectory(path) as file:
         if file[trajectory_reading.CHECKPOINTS].shape[1] != size:
@@ -274,7 +285,7 @@ def checkpoint_of(path: Path, system: System, first: State, size: int) -> Checkp
 def rewind(path: Path, header: Header, checkpoint: Checkpoint) -> None:
     """Cut a file back to its checkpoint, closed and ready to be appended to.
 
-    Into a copy that then takes the file's place: until then, nothing is lost.
+    A copy is made and takes the file's place when it is whole, so that nothing is ever lost.
     """
     copy = path.with_name(path.name + ".resumed")
     n = 1 + checkpoint.step // header.options.record_every
@@ -303,7 +314,7 @@ def rewind(path: Path, header: Header, checkpoint: Checkpoint) -> None:
 def recorded(
     system: System, states: Sequence[State], path: Path | None, source: str | None
 ) -> Trajectory:
-    """Return given states as a trajectory, in memory or in a new file."""
+    """Return states as a trajectory, in memory or in a new file; its options are defaults."""
     step = states[1].time - states[0].time
     options = simulation_options(step, (1e-6, 1e-9), "rk4", Solver(), Recording())
     header = Header(system, options, conservative=False, source=source)

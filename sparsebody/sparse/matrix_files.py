@@ -1,8 +1,9 @@
 """Matrices, block structures and elimination orders in files.
 
-Matrix Market files are written the same way every time, and read with the errors that users need.
+Equal matrices make equal Matrix Market files; errors in a file name it, the entry and the remedy.
 
-Boisvert, Pozo and Remington (1996), The Matrix Market Exchange Formats, NISTIR 5935.
+Boisvert, Pozo and Remington (1996), The Matrix Market Exchange Formats, NISTIR 5935; Karypis
+(2013), METIS manual 5.1.0, sec. 4.1, on graphs.
 """
 
 import json
@@ -22,11 +23,13 @@ from sparsebody.errors import FileFormatError, ShapeError
 from sparsebody.sparse.pattern import SymmetricPattern, positions, symmetric_pattern
 from sparsebody.writing import replaced
 
-LISTED = ("auto", "order", "positions")
+CONTENTS = ("auto", "order", "positions")  # of order files
 MATRIX_SUFFIXES = (".mtx", ".mtx.gz")
 PATTERN_SUFFIXES = (*MATRIX_SUFFIXES, ".graph")
 _POSITIONS = ".iperm"
-_RULE = "%" + 79 * "-"
+_COMMENT_BORDER = "%" + 79 * "-"
+_LARGEST_INDEX = 2**62  # sums of two fit into 64 bits
+_LARGEST_EXACT = 2**53  # floats hold all whole numbers below
 
 
 # ---- Matrix Market ---------------------------------------------------------------------------
@@ -60,7 +63,8 @@ def write_array(array: FloatArray | IntArray, path: Path, comment: Sequence[str]
 
 
 def _write(kind: str, comment: Sequence[str], lines: list[str], path: Path) -> None:
-    comments = [_RULE, *(f"% {line}".rstrip() for line in comment), _RULE] if comment else []
+    border = [_COMMENT_BORDER] if comment else []
+    comments = [*border, *(f"% {line}".rstrip() for line in comment), *border]
     text = "\n".join([f"%%MatrixMarket matrix {kind}", *comments, *lines])
     with replaced(path) as draft:
         draft.write_text(text + "\n", encoding="utf-8", newline="\n")
@@ -91,19 +95,20 @@ def read_symmetric(path: Path) -> coo_array:
         raise FileFormatError(f"{path}: {n_rows} x {n}; give a square, symmetric matrix")
     index, mirrored = (i.astype(np.int64) * n + j for i, j in (matrix.coords, matrix.coords[::-1]))
     ordered = np.sort(index)
-    twice = ordered[1:][np.diff(ordered) == 0]
-    if len(twice):
+    repeated = ordered[1:][np.diff(ordered) == 0]
+    if len(repeated):
+        row, column = divmod(int(repeated[0]), n)
         raise FileFormatError(
-            f"{path}: the entry ({twice[0] // n + 1}, {twice[0] % n + 1}) stands twice; give each "
-            "once, of a symmetric matrix one triangle"
+            f"{path}: the entry ({row + 1}, {column + 1}) is given twice; give each once, of a "
+            "symmetric matrix one triangle"
         )
-    alone = np.setdiff1d(index, mirrored)
-    if len(alone):
-        row, column = divmod(int(alone[0]), n)
+    unmatched = np.setdiff1d(index, mirrored)
+    if len(unmatched):
+        row, column = divmod(int(unmatched[0]), n)
         raise FileFormatError(
-            f"{path}: not symmetric: there is an entry at ({row + 1}, {column + 1}) and none at "
-            f"({column + 1}, {row + 1}), and so for {len(alone)} entries; give A + A', or "
-            "'symmetric' in its header with one triangle"
+            f"{path}: not symmetric: {len(unmatched)} entries, such as ({row + 1}, {column + 1}), "
+            "have no entry across the diagonal; give A + A', or 'symmetric' in its header with one "
+            "triangle"
         )
     return tril(matrix, format="coo")
 
@@ -152,14 +157,14 @@ def read_json(file: Path, remedy: str) -> Any:
 
 
 def _whole(word: str, file: Path, line: int) -> int:
-    """Return a whole number that may be an index."""
+    """Return a whole number; FileFormatError if it is none, or too large for an index."""
     try:
         number = int(word)
     except ValueError as error:
         raise FileFormatError(
             f"{file}: line {line}: {word[:40]!r} is not a whole number; give indices"
         ) from error
-    if abs(number) >= 2**62:
+    if abs(number) >= _LARGEST_INDEX:
         raise FileFormatError(f"{file}: line {line}: {word[:40]} is no index; give smaller ones")
     return number
 
@@ -177,27 +182,28 @@ def _whole_numbers(file: Path) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundOrder:
+class StoredOrder:
     """An order from a file, and how the file was understood."""
 
     order: IntArray  # (n,) counted from 0
-    base: int  # what the file counts from
-    listed: str  # "order" or "positions"
+    base: int  # 0 or 1, from which the file counts
+    content: str  # "order" or "positions"
 
     def __str__(self) -> str:
-        what = "the order" if self.listed == "order" else "positions, the inverse of the order"
+        what = "the order" if self.content == "order" else "positions, the inverse of the order"
         return f"{len(self.order)} entries, counted from {self.base}, {what}"
 
 
-def read_order(path: str | os.PathLike[str], listed: str = "auto") -> FoundOrder:
+def read_order(path: str | os.PathLike[str], content: str = "auto") -> StoredOrder:
     """Return the order in a file; it may count from 0 or from 1.
 
-    A Matrix Market vector (.mtx), or whole numbers in plain text, where % and # begin comments. It
-    lists "order" or "positions"; "auto": positions in .iperm files, else the order. Raises
-    FileFormatError if the file cannot be read, or is not a permutation, saying what is missing.
+    A Matrix Market vector (.mtx), or whole numbers in plain text, where % and # begin comments. Its
+    content is the "order" or its inverse, "positions"; "auto": positions in .iperm files, else the
+    order. Raises FileFormatError if the file cannot be read, or is not a permutation, saying what
+    is missing.
     """
-    if listed not in LISTED:
-        raise FileFormatError(f"listed is {listed!r}; give one of {', '.join(LISTED)}")
+    if content not in CONTENTS:
+        raise FileFormatError(f"content is {content!r}; give one of {', '.join(CONTENTS)}")
     file = Path(path)
     numbers = _indices(file)
     base = int(numbers.min())
@@ -208,9 +214,9 @@ def read_order(path: str | os.PathLike[str], listed: str = "auto") -> FoundOrder
         )
     order = numbers - base
     _check_permutation(order, base, file)
-    if listed == "auto":
-        listed = "positions" if file.suffix.lower() == _POSITIONS else "order"
-    return FoundOrder(positions(order) if listed == "positions" else order, base, listed)
+    if content == "auto":
+        content = "positions" if file.suffix.lower() == _POSITIONS else "order"
+    return StoredOrder(positions(order) if content == "positions" else order, base, content)
 
 
 def write_order(order: IntArray, path: str | os.PathLike[str]) -> None:
@@ -234,7 +240,7 @@ def _indices(file: Path) -> IntArray:
         numbers = read_array(file)
         if numbers.ndim != 1:
             raise FileFormatError(f"{file}: an array {numbers.shape}; give a vector")
-        if np.any(numbers != np.floor(numbers)) or np.any(np.abs(numbers) >= 2**53):
+        if np.any(numbers != np.floor(numbers)) or np.any(np.abs(numbers) >= _LARGEST_EXACT):
             raise FileFormatError(f"{file}: numbers that are not whole; give indices")
     if len(numbers) == 0:
         raise FileFormatError(f"{file}: no entries; give one for each block or row")
@@ -251,11 +257,11 @@ def _check_permutation(order: IntArray, base: int, file: Path) -> None:
         )
     count = np.bincount(order, minlength=n)
     if np.any(count != 1):
-        twice = int(np.argmax(count > 1))
-        entries = np.flatnonzero(order == twice)[:2] + 1
+        repeated = int(np.argmax(count > 1))
+        entries = np.flatnonzero(order == repeated)[:2] + 1
         raise FileFormatError(
-            f"{file}: {twice + base} stands twice, as entries {entries[0]} and {entries[1]}, and "
-            f"{int(np.argmin(count)) + base} is missing; give each once"
+            f"{file}: {repeated + base} is given twice, as entries {entries[0]} and {entries[1]}, "
+            f"and {int(np.argmin(count)) + base} is missing; give each once"
         )
 
 
@@ -289,11 +295,11 @@ def read_pattern(
         n = matrix.shape[0]
         ones = np.ones(n, dtype=np.intp)
         structure = _BlockStructure(ones) if blocks is None else _read_blocks(Path(blocks))
-        total = int(structure.sizes.sum())
+        total = structure.sizes.sum(dtype=float)  # whole numbers of 64 bits would overflow
         if total != n:
             raise FileFormatError(
-                f"{blocks}: {len(structure.sizes)} blocks of {total} rows in all, but {file} has "
-                f"{n}; give the block structure of this matrix"
+                f"{blocks}: {len(structure.sizes)} blocks of {total:.15g} rows in all, but {file} "
+                f"has {n}; give the block structure of this matrix"
             )
         entries = matrix.row, matrix.col, structure
     else:
@@ -317,7 +323,7 @@ def _read_blocks(file: Path) -> _BlockStructure:
         raise FileFormatError(f"{file}: a {type(document).__name__}; give an object with 'sizes'")
     if not isinstance(document.get("sizes"), list):
         raise FileFormatError(f"{file}: no list 'sizes'; give the rows of each block there")
-    sizes = _sizes(np.array(document["sizes"]), file)
+    sizes = _sizes(np.array(document["sizes"], dtype=object), file)
     names, kinds = (document.get(key, []) for key in ("names", "kinds"))
     for key, column in (("names", names), ("kinds", kinds)):
         if not isinstance(column, list) or len(column) not in (0, len(sizes)):
@@ -327,21 +333,49 @@ def _read_blocks(file: Path) -> _BlockStructure:
 
 
 def _sizes(sizes: Any, file: Path) -> IntArray:
-    whole_ones = sizes.ndim == 1 and np.issubdtype(sizes.dtype, np.number)
-    if not (whole_ones and np.all(sizes == np.floor(sizes)) and np.all(sizes >= 1)):
+    """Return (n,) sizes of blocks; FileFormatError for others than whole numbers from 1 on."""
+    numbers: list[Any] = sizes.tolist() if sizes.ndim == 1 else [None]
+    if not all(type(k) in (int, float) and 1 <= k < _LARGEST_EXACT and k % 1 == 0 for k in numbers):
         raise FileFormatError(f"{file}: block sizes must be whole numbers from 1 on, in one list")
-    return np.asarray(sizes, dtype=np.intp)
+    return np.array(numbers, dtype=np.intp)
+
+
+class _GraphFormat(NamedTuple):
+    """What the lines of a METIS graph hold, a line for each vertex."""
+
+    n_vertices: int
+    n_edges: int
+    has_size: bool  # a first number of a line, which is ignored
+    n_weights: int  # the next ones; the first of them is the vertex's number of rows
+    numbers_of_edge: int  # 2 if the weight of an edge follows its neighbour
+
+
+def _graph_format(words: list[int], file: Path) -> _GraphFormat:
+    """Read "n m [fmt [ncon]]"; fmt has three digits: sizes, vertex weights, edge weights."""
+    n, n_edges, form, n_weights = (
+        [*words, *(0, 1)[len(words) - 2 :]] if 2 <= len(words) <= 4 else 4 * [-1]
+    )
+    if (
+        min(n, n_edges, form) < 0
+        or n_weights < 1
+        or not set(f"{form:03d}") <= {"0", "1"}
+        or form > 111
+    ):
+        raise FileFormatError(
+            f"{file}: line 1 must be 'vertices edges [format [weights]]', the format three digits "
+            "0 or 1, for sizes and weights of vertices and weights of edges"
+        )
+    has_size, has_weight, has_edge_weight = (digit == "1" for digit in f"{form:03d}")
+    return _GraphFormat(n, n_edges, has_size, n_weights * has_weight, 1 + has_edge_weight)
 
 
 def _read_graph(file: Path) -> tuple[IntArray, IntArray, _BlockStructure]:
-    """Read "n m [fmt [ncon]]", then a line for each vertex: its size, weights, neighbours."""
+    """Read the format, then a line for each vertex: its size, weights, neighbours."""
     lines = [(k, line) for k, line in enumerate(lines_of(file), 1) if not line.startswith("%")]
-    header = [_whole(word, file, lines[0][0]) for word in lines[0][1].split()] if lines else []
-    if not 2 <= len(header) <= 4:
-        raise FileFormatError(f"{file}: line 1 must be 'vertices edges [format [weights]]'")
-    n, n_edges, form, n_weights = [*header, *(0, 1)[len(header) - 2 :]]
-    has_size, has_weight, has_edge_weight = (digit == "1" for digit in f"{form:03d}"[-3:])
-    vertices = lines[1:]
+    form = _graph_format(
+        [_whole(word, file, k) for k, line in lines[:1] for word in line.split()], file
+    )
+    n, vertices = form.n_vertices, lines[1:]
     while len(vertices) > n and not vertices[-1][1].strip():
         vertices.pop()
     if len(vertices) != n:
@@ -351,12 +385,14 @@ def _read_graph(file: Path) -> tuple[IntArray, IntArray, _BlockStructure]:
         )
     sizes, rows, columns = np.ones(n, dtype=np.intp), list[int](), list[int]()
     for vertex, (number, line) in enumerate(vertices):
-        words = [_whole(word, file, number) for word in line.split()][int(has_size) :]
-        if has_weight:
-            if len(words) < n_weights or words[0] < 1:
-                raise FileFormatError(f"{file}: line {number}: a vertex must weigh 1 or more")
-            sizes[vertex], words = words[0], words[n_weights:]
-        neighbours = words[:: 2 if has_edge_weight else 1]
+        words = [_whole(word, file, number) for word in line.split()][int(form.has_size) :]
+        weights, edges = words[: form.n_weights], words[form.n_weights :]
+        if len(weights) < form.n_weights or (weights and weights[0] < 1):
+            raise FileFormatError(f"{file}: line {number}: a vertex must weigh 1 or more")
+        if len(edges) % form.numbers_of_edge:
+            raise FileFormatError(f"{file}: line {number}: give every edge its weight")
+        sizes[vertex] = weights[0] if weights else 1
+        neighbours = edges[:: form.numbers_of_edge]
         for other in neighbours:
             if not 1 <= other <= n or other == vertex + 1:
                 raise FileFormatError(
@@ -366,25 +402,28 @@ def _read_graph(file: Path) -> tuple[IntArray, IntArray, _BlockStructure]:
         rows += [vertex] * len(neighbours)
         columns += [other - 1 for other in neighbours]
     row, column = np.array([rows, columns], dtype=np.intp)
-    _check_edges(row, column, n, n_edges, file)
+    _check_edges(row, column, form, file)
     start = np.cumsum(sizes) - sizes  # a vertex's first scalar row stands for it
     row, column = (np.concatenate([start[ends], start]) for ends in (row, column))
     return row, column, _BlockStructure(sizes)
 
 
-def _check_edges(row: IntArray, column: IntArray, n: int, n_edges: int, file: Path) -> None:
-    """Raise FileFormatError unless every edge stands at both of its vertices, once each."""
+def _check_edges(row: IntArray, column: IntArray, form: _GraphFormat, file: Path) -> None:
+    """Raise FileFormatError unless both vertices of every edge list each other, once."""
+    n, n_edges = form.n_vertices, form.n_edges
     forward, backward = np.sort(row * n + column), np.sort(column * n + row)
     if not np.array_equal(forward, backward):
-        alone = np.setdiff1d(forward, backward)
-        example = f", such as {alone[0] // n + 1} -> {alone[0] % n + 1}" if len(alone) else ""
+        unmatched = np.setdiff1d(forward, backward)
+        example = ""
+        if len(unmatched):
+            example = f", such as {unmatched[0] // n + 1} -> {unmatched[0] % n + 1}"
         raise FileFormatError(
-            f"{file}: edges that stand at one vertex only{example}; list both ways"
+            f"{file}: edges that only one of their vertices lists{example}; list both ways"
         )
     if np.any(np.diff(forward) == 0):
-        twice = int(forward[1:][np.diff(forward) == 0][0])
+        repeated = int(forward[1:][np.diff(forward) == 0][0])
         raise FileFormatError(
-            f"{file}: vertex {twice // n + 1} lists its neighbour {twice % n + 1} twice"
+            f"{file}: vertex {repeated // n + 1} lists its neighbour {repeated % n + 1} twice"
         )
     if len(forward) != 2 * n_edges:
         raise FileFormatError(

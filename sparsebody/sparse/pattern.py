@@ -13,6 +13,8 @@ from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.errors import ShapeError
 
+MOST_ROWS = 2**62  # so that numbers of rows fit into 64 bits
+
 Graph: TypeAlias = tuple[IntArray, IntArray]
 """Neighbours of every node in compressed form: (indptr, indices)."""
 
@@ -178,7 +180,8 @@ def symmetric_pattern(
 ) -> SymmetricPattern:
     """Return the pattern of the entries at `row` and `column`, of one triangle or of both.
 
-    Raises ShapeError if there is no block, or one without rows, or an entry lies outside of them.
+    Raises ShapeError if there is no block, or one without rows, or too many rows to count, or an
+    entry lies outside of them.
     """
     sizes = np.asarray(block_sizes, dtype=np.intp)
     if len(sizes) == 0:
@@ -186,21 +189,24 @@ def symmetric_pattern(
     if np.any(sizes < 1):
         bad = int(np.argmin(sizes))
         raise ShapeError(f"block {bad} has {sizes[bad]} rows; every block needs at least one")
+    if sizes.sum(dtype=float) >= MOST_ROWS:
+        raise ShapeError(f"blocks of {sizes.max()} rows; give sizes that add up to less than 2^62")
     n_rows, n = int(sizes.sum()), len(sizes)
     if len(row) and max(row.max(), column.max()) >= n_rows:
         raise ShapeError(
             f"the blocks have {n_rows} rows in all, but there is an entry in row or column "
             f"{max(row.max(), column.max()) + 1}; give sizes of all blocks"
         )
-    block = np.repeat(np.arange(n), sizes)
-    i, j = block[row], block[column]
-    off = i != j
-    ones = np.ones(2 * np.count_nonzero(off), dtype=np.int8)
-    at = np.concatenate([i[off], j[off]]), np.concatenate([j[off], i[off]])
-    coupled = csr_array(coo_array((ones, at), shape=(n, n)))
+    end = np.cumsum(sizes)
+    i, j = (np.searchsorted(end, index, side="right") for index in (row, column))
+    is_off_diagonal = i != j
+    i_off, j_off = i[is_off_diagonal], j[is_off_diagonal]
+    ones = np.ones(2 * len(i_off), dtype=np.int8)
+    entries = np.concatenate([i_off, j_off]), np.concatenate([j_off, i_off])
+    coupled = csr_array(coo_array((ones, entries), shape=(n, n)))
     coupled.sum_duplicates()
     has_pivot = np.zeros(n, dtype=np.bool_)
-    has_pivot[i[~off]] = True
+    has_pivot[i[~is_off_diagonal]] = True
     adjacency = coupled.indptr.astype(np.intp), coupled.indices.astype(np.intp)
     return SymmetricPattern(sizes, adjacency, has_pivot, names, is_dual)
 

@@ -254,7 +254,7 @@ class ExplicitDynamics:
     ) -> FloatArray:
         """Return accelerations of the bodies (n_bodies, 6) that belong to a given dv/dt (m,)."""
         qdd = equations.motion.G @ acceleration + equations.motion.g
-        of_links = recursions.recursion(self.tree, equations.problem.motion, qdd)[1]
+        of_links = recursions.recursive_newton_euler(self.tree, equations.problem.motion, qdd)[1]
         return recursions.body_accelerations(self.tree, equations.problem.motion, of_links)
 
     def rate(self, time: float, x: FloatArray, n_velocities: int | None = None) -> FloatArray:

@@ -167,7 +167,7 @@ class ProjectedInverse(TreeInverseMethod):
         G = explicit.G  # K G = 0, (8.41)
         if len(tree.is_prescribed):
             G = G[:, ~tree.is_prescribed[explicit.independent]]
-        scale = 1.0 / inverse.freed_norms(self.system, self.actuators.joint, actuators.rows)
+        scale = 1.0 / inverse.inertial_norms(self.system, self.actuators.joint, actuators.rows)
         force, rank = actuator_forces(rates, G, H, tau, self.weights, scale)
         multiplier = np.zeros(self.system.n_rows)
         multiplier[explicit.clusters.row] = explicit.multipliers(tau - rates.T @ force)

@@ -184,7 +184,7 @@ def _fill_about_one_origin(
     root, from_root = _origins(tree, motion.pose[:, 9:])
     root_origin = motion.pose[root, 9:]
     acceleration = link_accelerations(tree, motion, problem.prescribed_qdd)  # of velocity products
-    k = problem.shift[rows.row] - problem.constraint.drift[rows.row]
+    k = problem.k_stab[rows.row] - problem.constraint.drift[rows.row]
     side = (rows.link[:, 1] >= 0).astype(np.intp)
     last = rows.link[np.arange(len(side)), side]
     base = root[last] if is_floating else np.full_like(last, -1)

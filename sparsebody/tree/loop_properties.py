@@ -15,7 +15,12 @@ from sparsebody.equations.inverse import Freedom
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State
-from sparsebody.tolerances import CONFIGURATION_CLOSURE, POSE_TOLERANCE
+from sparsebody.tolerances import (
+    CONFIGURATION_CLOSURE,
+    DEPENDENT_DIRECTION,
+    POSE_TOLERANCE,
+    POSITION_ROUNDING,
+)
 from sparsebody.tree import recursions
 from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters, loop_equations
 from sparsebody.tree.loops_projection import LoopsProjection, explicit_at
@@ -69,8 +74,9 @@ def nearby_mobilities(
 ) -> tuple[int, ...]:
     """Return the mobilities found in poses close to a consistent one, in ascending order.
 
-    The mechanism is moved along random motions, by at most `step` per coordinate, in units
-    1/sqrt(H_kk) scaled to root mean square one, and its loops are closed again. If a mobility found
+    The mechanism is moved `tries` times along random motions, by at most `step` per coordinate, in
+    units 1/sqrt(H_kk) scaled to root mean square one, and its loops are closed again: a few degrees
+    of a revolute joint, far beyond the tolerances and near enough to close. If a mobility found
     differs from that at `state`, the pose is singular; which of several branches are found is a
     matter of chance.
     """
@@ -84,26 +90,23 @@ def nearby_mobilities(
         if largest == 0.0:
             break
         try:
-            near = consistent_state(tree.system, moved(tree, state, step / largest * change))
+            near = consistent_state(tree.system, displaced_by(tree, state, step / largest * change))
         except AssemblyError:
             continue
         mobilities.add(loop_properties(clusters, loop_rank(tree, near, clusters)).mobility)
     return tuple(sorted(mobilities))
 
 
-def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:
-    """Return the state reached by moving with velocities `change` (n_velocities,) for unit time.
-
-    Its own velocity is zero.
-    """
+def displaced_by(tree: SpanningTree, state: State, change: FloatArray) -> State:
+    """Return the state at rest after small changes (n_velocities,) of the tree's coordinates."""
     state = state.with_(velocity=np.zeros_like(state.velocity))
     motion = TreeProblem(tree, state).motion
     of_links = recursions.link_accelerations(tree, motion, change)  # at rest, J change
     return displaced(state, recursions.body_accelerations(tree, motion, of_links))
 
 
-MOST_STEPS = 50
-LONGEST_STEP = 0.5  # [rad]
+MOST_STEPS = 50  # of Gauss and Newton: a step halves the error at least, or the search is lost
+LONGEST_STEP = 0.5  # [rad], or of the typical length: loops are nonlinear in sines of angles
 
 
 def assemblies(
@@ -114,12 +117,12 @@ def assemblies(
     tries: int = 20,
     seed: int = 0,
 ) -> list[State]:
-    """Return configurations with the same independent coordinates, the given state's first.
+    """Return configurations with the same independent coordinates, that of `state` first.
 
     `state` is consistent. From `tries` random values of the dependent coordinates, loops are closed
     by Gauss-Newton steps; no configuration is listed twice. A search, not a proof that there is no
     other. `independent`: as in LoopsProjection; default: those that Gaussian elimination chooses at
-    this state.
+    this state. Lengths are compared with the mechanism's typical length.
 
     Raises ModelError if the coordinates given depend on each other or leave freedoms open at this
     state, or if one is not a position by itself, such as those of a spherical joint.
@@ -143,26 +146,26 @@ class _Configurations:
         self.is_fixed = np.zeros(tree.n_velocities, dtype=bool)
         self.is_fixed[chosen.explicit_at(state).independent] = True
         in_loop = self.clusters.layout.local >= 0
-        more = np.flatnonzero(self.is_fixed & in_loop & ~chosen.is_given)
-        if independent and len(more):
-            names = ", ".join(tree.velocity_name(int(k)) for k in more)
+        open_ones = np.flatnonzero(self.is_fixed & in_loop & ~chosen.is_given)
+        if independent and len(open_ones):
+            names = ", ".join(tree.velocity_name(int(k)) for k in open_ones)
             raise ModelError(f"the independent coordinates given leave {names} open; give more")
         joint = np.repeat(np.arange(tree.n_bodies), tree.freedoms)
         local, kind = np.arange(tree.n_velocities) - tree.first_velocity[joint], tree.kind[joint]
         # (n_velocities,) index in q of the scalar position whose rate is this velocity; meaningless
         # for rotations of a quaternion
         self.position = tree.first_position[joint] + N_SURPLUS[kind] + local
-        own = np.flatnonzero(self.is_fixed & in_loop)
-        is_scalar = (local >= FIRST_SCALAR[kind])[own]
+        fixed = np.flatnonzero(self.is_fixed & in_loop)
+        is_scalar = (local >= FIRST_SCALAR[kind])[fixed]
         if not is_scalar.all():
             raise ModelError(
-                f"{tree.velocity_name(int(own[np.argmin(is_scalar)]))} is no position by itself; "
+                f"{tree.velocity_name(int(fixed[np.argmin(is_scalar)]))} is no position by itself; "
                 "choose other independent coordinates"
             )
         self.has_fixed_position = np.repeat(
             self.clusters.joint_cluster < 0, np.diff(tree.first_position)
         )
-        self.has_fixed_position[self.position[own]] = True
+        self.has_fixed_position[self.position[fixed]] = True
 
     def shuffled(self, q: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return q with random values of all coordinates that are not fixed."""
@@ -180,43 +183,55 @@ class _Configurations:
         return q
 
     def closed(self, q: FloatArray) -> State | None:
-        """Return the state with closed loops that Gauss-Newton steps lead to, None if to none."""
+        """Return the state with closed loops that Gauss-Newton steps lead to, None if to none.
+
+        K dq = -delta in the sense of least squares, with lengths in units of the typical one.
+        """
         tree, is_free, keep = self.tree, ~self.is_fixed, self.has_fixed_position
-        fixed, nothing = q[keep], np.zeros(tree.n_velocities)
-        state = recursions.tree_state(tree, q, nothing)
+        fixed, at_rest = q[keep], np.zeros(tree.n_velocities)
+        state = recursions.tree_state(tree, q, at_rest)
         for _ in range(MOST_STEPS):
-            problem = TreeProblem(tree, state)
-            error = problem.position_error[self.clusters.row]
-            if np.abs(error).max(initial=0.0) < CONFIGURATION_CLOSURE * max(self.length, 1.0):
-                return state if _are_closed(problem) else None
+            problem, row = TreeProblem(tree, state), self.clusters.row
+            row_unit = _units(problem.constraint.subspace[row], self.length)
+            error = problem.position_error[row] / row_unit
+            rounding = POSITION_ROUNDING * np.abs(state.position).max() / self.length
+            if np.abs(error).max(initial=0.0) < max(CONFIGURATION_CLOSURE, rounding):
+                return state if self._is_closed(problem) else None
+            unit = _units(problem.motion.subspace[is_free], self.length)
             K = loop_equations(problem, self.clusters).matrix[:, is_free]
-            change = nothing.copy()
-            change[is_free] = np.linalg.lstsq(K, -error, rcond=1e-8)[0]
-            change *= min(1.0, LONGEST_STEP / np.abs(change).max())
-            q = recursions.joint_coordinates(tree, moved(tree, state, change))[0]
+            step = np.linalg.lstsq(K * unit / row_unit[:, None], -error, DEPENDENT_DIRECTION)[0]
+            step *= LONGEST_STEP / max(np.abs(step).max(), LONGEST_STEP)
+            change = at_rest.copy()
+            change[is_free] = unit * step
+            q = recursions.joint_coordinates(tree, displaced_by(tree, state, change))[0]
             q[keep] = fixed
-            state = recursions.tree_state(tree, q, nothing)
+            state = recursions.tree_state(tree, q, at_rest)
         return None
 
     def is_same(self, one: State, other: State) -> bool:
-        """Tell whether two configurations differ by about POSE_TOLERANCE at most."""
-        size = max(self.length, 1.0)
-        far = np.abs(one.position - other.position).max()
-        turned = 1.0 - np.abs(np.einsum("na,na->n", one.orientation, other.orientation)).min()
-        return bool(far < POSE_TOLERANCE * size and turned < POSE_TOLERANCE**2 + 1e-12)
+        """Tell whether two configurations differ by POSE_TOLERANCE at most."""
+        distance = np.abs(one.position - other.position).max() / self.length
+        sign = np.sign(np.einsum("na,na->n", one.orientation, other.orientation))
+        chord = np.linalg.norm(one.orientation - sign[:, None] * other.orientation, axis=1).max()
+        return bool(max(distance, 2.0 * chord) < POSE_TOLERANCE)  # quaternions turn by half angles
+
+    def _is_closed(self, problem: TreeProblem) -> bool:
+        """Return whether the relative pose at each loop joint is one that its type can take.
+
+        Constraint equations also vanish at others, such as a revolute joint turned over.
+        """
+        motion = problem.joints
+        for j in problem.tree.loop_joint:
+            joint_type = problem.system.joint_types[int(j)]
+            E, r = motion.rotation[j], motion.translation[j]
+            if joint_type.n_velocities < 6:
+                E_type, r_type = joint_type.pose(joint_type.coordinates(E, r))
+                turned, moved = np.abs(E_type - E).max(), np.abs(r_type - r).max() / self.length
+                if max(turned, moved) > POSE_TOLERANCE:
+                    return False
+        return True
 
 
-def _are_closed(problem: TreeProblem) -> bool:
-    """Return whether the relative pose at each loop joint is one that its type can take.
-
-    Constraint equations also vanish at others, such as a revolute joint turned over.
-    """
-    motion = problem.joints
-    for j in problem.tree.loop_joint:
-        joint_type = problem.system.joint_types[int(j)]
-        E, r = motion.rotation[j], motion.translation[j]
-        if joint_type.n_velocities < 6:
-            own_E, own_r = joint_type.pose(joint_type.coordinates(E, r))
-            if np.abs(own_E - E).max() > POSE_TOLERANCE or np.abs(own_r - r).max() > POSE_TOLERANCE:
-                return False
-    return True
+def _units(vectors: FloatArray, length: float) -> FloatArray:
+    """Return (m,) 1 for rows of S' or T' (m, 6) that are of rotations, a length for the others."""
+    return np.where(vectors[:, :3].any(axis=1), 1.0, length)

@@ -18,11 +18,10 @@ from sparsebody.equations.system_motion import checked_vectors, model_loads, pad
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
+from sparsebody.tolerances import LEAST_DIVISOR
 from sparsebody.tree import recursions
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 from sparsebody.tree.tree_choice import tree_of
-
-LEAST_DIVISOR = 1e-300
 
 
 class TreeProblem(SystemMotion):
@@ -55,7 +54,7 @@ class TreeProblem(SystemMotion):
         """Motion of the links, in world axes; its drift has Baumgarte's terms of tree joints."""
         motion = recursions.motion_at_state(self.tree, self.state)
         if self.baumgarte is not None:
-            recursions.add_tree_shift(self.tree, motion, self.subspace, self.shift)
+            recursions.add_stabilization(self.tree, motion, self.subspace, self.k_stab)
         return motion
 
     @cached_property
@@ -68,7 +67,7 @@ class TreeProblem(SystemMotion):
         return self.motion._replace(subspace=free)
 
     @cached_property
-    def shift(self) -> FloatArray:
+    def k_stab(self) -> FloatArray:
         """(n_rows,) Baumgarte's terms k_stab of every row, zero without them. (8.22)."""
         if self.baumgarte is None:
             return np.zeros(self.system.n_rows)
@@ -77,7 +76,7 @@ class TreeProblem(SystemMotion):
     @property
     def gamma(self) -> FloatArray:
         """(n_rows,) right-hand sides of all rows, A a = gamma, with Baumgarte's terms."""
-        return self.constraint.acceleration + self.shift
+        return self.constraint.acceleration + self.k_stab
 
     @cached_property
     def load(self) -> FloatArray | None:
@@ -101,7 +100,7 @@ class TreeProblem(SystemMotion):
         qdd, own = np.zeros(self.tree.n_velocities), self.tree.prescribed
         if len(own.velocity):
             acceleration = prescribed_motion(self.system, self.state.time)[own.item, 2]
-            qdd[own.velocity] = acceleration + self.shift[own.row]
+            qdd[own.velocity] = acceleration + self.k_stab[own.row]
         return qdd
 
 
@@ -203,7 +202,9 @@ def accelerations_of(
         load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
         add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
         force = recursions.link_forces(tree, motion, load)
-    tau, acceleration, transmitted = recursions.recursion(tree, motion, solution.qdd, force)
+    tau, acceleration, transmitted = recursions.recursive_newton_euler(
+        tree, motion, solution.qdd, force
+    )
     native.tree_multipliers(
         tree.links, motion, tree.joint, system.first_row, subspace, transmitted, multiplier
     )

@@ -17,7 +17,7 @@ from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.system import State, body_arrays, check_state
 from sparsebody.tree.spanning_tree import FIRST_SCALAR, N_SURPLUS, BranchPattern, SpanningTree
 
-NO_FORCE = np.zeros((0, 6))
+NO_FORCE = np.zeros((0, 6))  # besides gravity
 NONE_PRESCRIBED = np.zeros(0, dtype=np.bool_)
 MOST_ENTRIES = 2**28  # of H: 2 GB
 
@@ -62,7 +62,7 @@ def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> 
     return motion
 
 
-def add_tree_shift(
+def add_stabilization(
     tree: SpanningTree, motion: TreeMotion, subspace: FloatArray, k_stab: FloatArray
 ) -> None:
     """Add Baumgarte's terms k_stab (n_rows,) of tree joints to the drift of links. (8.22)."""
@@ -100,7 +100,7 @@ def joint_accelerations(
 ) -> FloatArray:
     """Return qdd (n_velocities,) of accelerations (n, 6) by least squares on S.
 
-    What of the accelerations tree joints do not admit is ignored.
+    Parts of the accelerations that tree joints do not admit are ignored.
     """
     qdd = np.empty(tree.n_velocities)
     native.joint_accelerations(tree.links, motion, of_bodies, qdd)
@@ -137,7 +137,7 @@ def velocity_product_accelerations(tree: SpanningTree, motion: TreeMotion) -> Fl
 # --- table 5.1, the recursive Newton-Euler algorithm: tau = H qdd + C ---
 
 
-def recursion(
+def recursive_newton_euler(
     tree: SpanningTree, motion: TreeMotion, qdd: FloatArray, force: FloatArray = NO_FORCE
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return tau, and every link's acceleration and wrench through its tree joint. Table 5.1.
@@ -160,8 +160,8 @@ def recursion(
 def inverse_dynamics(
     tree: SpanningTree, motion: TreeMotion, qdd: FloatArray, force: FloatArray = NO_FORCE
 ) -> FloatArray:
-    """Return tau (n_velocities,) that the tree joints must exert; arguments of `recursion`."""
-    return recursion(tree, motion, qdd, force)[0]
+    """Return only tau (n_velocities,) of `recursive_newton_euler`."""
+    return recursive_newton_euler(tree, motion, qdd, force)[0]
 
 
 def joint_space_bias_force(
@@ -294,7 +294,8 @@ def forward_dynamics_tree(
         a0 = a_parent + c,  qdd = D^-1 (u - U' a0),  a = a0 + S qdd
 
     The world has a = -a_g; a_g, gravity, is added to the accelerations at the end.
-    `tau` (n_velocities,) are forces of the tree joints [N m, N]; other arguments as of `recursion`.
+    `tau` (n_velocities,) are forces of the tree joints [N m, N]; other arguments as of
+    `recursive_newton_euler`.
     """
     qdd, work = np.empty(tree.n_velocities), empty_articulated(tree)
     native.articulated_body(tree.links, motion, tau, force, NONE_PRESCRIBED, work, qdd)
@@ -312,8 +313,8 @@ def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, Flo
 
     q is as JointType.coordinates of each joint [rad, m]: angles are as near as whole turns allow to
     the tracked (unwrapped, continuous in time) ones of the state, and in (-pi, pi] where they are
-    not tracked. qd is as the columns of JointType.motion_subspace [rad/s, m/s]. What does not fit
-    the joints is ignored.
+    not tracked. qd is as the columns of JointType.motion_subspace [rad/s, m/s]. Parts of the
+    motion that the joints do not admit are ignored.
     """
     check_state(tree.system, state)
     motion, q = motion_at_state(tree, state), np.empty(tree.n_positions)
@@ -353,8 +354,8 @@ def checked_coordinates(tree: SpanningTree, values: FloatArray, name: str, n: in
         raise ShapeError(f"{name} has shape {values.shape}, the tree needs ({n},)")
     if not np.isfinite(values).all():
         bad = int(np.argmin(np.isfinite(values)))
-        who = tree.velocity_name(bad) if n == tree.n_velocities else f"number {bad}"
-        raise ModelError(f"{name} of {who} is {values[bad]}; it must be finite")
+        where = tree.velocity_name(bad) if n == tree.n_velocities else f"position {bad}"
+        raise ModelError(f"{name} of {where} is {values[bad]}; it must be finite")
     return values
 
 

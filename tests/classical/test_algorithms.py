@@ -51,7 +51,7 @@ def test_counted_numbers_are_the_numbers(name, geometry):
     arm = GEOMETRIES[geometry](4)
     motion = arm.motion(*np.full((3, 4), 0.5))
     tally = Tally()
-    links = lifted(arm.links, lambda x: Counted(x, tally, known=True))
+    links = lifted(arm.links, lambda x: Counted(x, tally, is_constant=True))
     kernel, moving = ALGORITHMS[name].kernel, lifted(motion, lambda x: Counted(x, tally))
     result, expected = interpreted(kernel)(links, moving), kernel(arm.links, motion)
     np.testing.assert_allclose([float(x) for x in result], expected, rtol=1e-10, atol=1e-12)

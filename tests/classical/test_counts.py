@@ -11,10 +11,10 @@ from sparsebody.errors import ShapeError
 def test_operations_by_known_numbers_are_counted_apart():
     tally = Tally()
     x, y = Counted(2.0, tally), Counted(3.0, tally)
-    zero, one, c = (Counted(k, tally, known=True) for k in (0.0, 1.0, 5.0))
+    zero, one, c = (Counted(k, tally, is_constant=True) for k in (0.0, 1.0, 5.0))
     values = [x * y, x - y, zero * x, one * x, c * c, x + zero, c * x, -x, 1.0 / x, 1 - x, 2 / c]
     assert [v.value for v in values] == [6, -1, 0, 2, 25, 2, 10, -2, 0.5, -1, 0.4]
-    assert [v.known for v in values[2:5]] == [True, False, True]
+    assert [v.is_constant for v in values[2:5]] == [True, False, True]
     assert tally == Tally(3, 2, 4, 1)
 
 

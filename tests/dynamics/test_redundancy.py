@@ -90,7 +90,7 @@ def test_wide_parts_with_dependent_rows_are_decided_row_by_row():
 
 
 def test_what_would_take_minutes_is_not_begun(monkeypatch):
-    monkeypatch.setattr(reductions, "LONGEST", 1e-9)
+    monkeypatch.setattr(reductions, "LONGEST_FACTORIZATION", 1e-9)
     assert least_singular_value(all_rows(lattice(14))) is None
     result = independent_rows(matrix_at_start(lattice(16).compile()))
     assert result.keep.all()

@@ -51,7 +51,7 @@ def test_what_is_chosen_on_samples_is_as_good_as_the_best_of_all(name, size, mon
     pattern = pattern_of(name, **size)
     result = choose_solver(pattern, "auto", "auto")
     assert len(result.seconds) == 1
-    monkeypatch.setattr(choice_module, "LARGE", 10**9)
+    monkeypatch.setattr(choice_module, "LARGE_PATTERN", 10**9)
     best = choose_solver(pattern, "auto", "auto")
     assert best.factorization == result.factorization == "block-ldl"
     seconds = result.seconds[result.ordering]["block-ldl"]
@@ -60,7 +60,7 @@ def test_what_is_chosen_on_samples_is_as_good_as_the_best_of_all(name, size, mon
 
 def test_where_fill_in_grows_with_the_size_all_orderings_are_tried(monkeypatch):
     pattern = pattern_of("lattice", rows=20, columns=20)
-    monkeypatch.setattr(choice_module, "LARGE", 1)
+    monkeypatch.setattr(choice_module, "LARGE_PATTERN", 1)
     monkeypatch.setattr(choice_module, "sampled", lambda pattern: sampled(pattern, 2, 20))
     pruned = choose_solver(pattern, "auto", "auto")
     assert len(pruned.seconds) > 1
@@ -78,7 +78,7 @@ def test_where_a_solution_takes_long_orderings_that_take_long_are_tried(monkeypa
         lambda pattern, seconds=0.0: [*quick, "nested-dissection"] if seconds > 0.0 else quick,
     )
     assert choose_solver(pattern, "auto", "auto").ordering in quick
-    monkeypatch.setattr(choice_module, "LONG", 0.0)
+    monkeypatch.setattr(choice_module, "LONGEST_ORDERING", 0.0)
     assert choose_solver(pattern, "auto", "auto").ordering == "nested-dissection"
 
 

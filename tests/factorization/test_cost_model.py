@@ -98,7 +98,7 @@ def test_ruling_a_backend_out_by_its_bound_does_not_change_the_choice(monkeypatc
     for pattern in (chain(40), sheet(12), sheet(40)):
         order = along(pattern)
         chosen, predicted = factorization.choose_factorization(pattern, order)
-        monkeypatch.setattr(auto, "LARGE", 1)
+        monkeypatch.setattr(auto, "LARGE_PATTERN", 1)
         assert factorization.choose_factorization(pattern, order)[0] == chosen
         bounded = factorization.choose_factorization(pattern, order)[1]
         assert bounded.pop("cholmod") <= predicted.pop("cholmod")

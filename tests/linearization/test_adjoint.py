@@ -134,7 +134,7 @@ def check(case, tolerance, steps=(1e-3, 1e-4), floor=1.0, names=None):
 
 def attempts(case):
     """Of the steps of the motion: 0, with open stages; 1, with closed ones."""
-    parts = case.pullback._adjoint()._tape.steps.parts()
+    parts = case.pullback._adjoint()._tape.steps.intervals()
     return {step.stages.attempt for part in parts for step in part}
 
 
@@ -226,7 +226,7 @@ def test_gradients_are_the_same_bits_with_checkpoints(method):
     state = sb.consistent_state(system, state)
     kept = Case(system, state, 1e-3, 20, method=method)
     repeated = Case(system, state, 1e-3, 20, method=method, memory=0)
-    assert repeated.pullback._adjoint()._tape.steps.n_kept == 4 + 5  # checkpoints, and steps
+    assert repeated.pullback._adjoint()._tape.steps.n_stored == 4 + 5  # checkpoints, and steps
     for name, gradient in kept.gradient.items():
         assert np.array_equal(gradient, repeated.gradient[name]), name
 
@@ -335,7 +335,9 @@ def test_gradients_take_compliances_that_are_lowered_on_the_way_as_constants():
     system = mechanism.compile()
     times = {"duration": 0.02, "step": 1e-3, "method": "generalized-alpha"}
     pullback = simulate_with_pullback(system, **times)
-    steps = [step for part in pullback._adjoint()._tape.steps.parts() for s in part for step in s]
+    steps = [
+        step for part in pullback._adjoint()._tape.steps.intervals() for s in part for step in s
+    ]
     assert steps[-1].compliance < 0.5 * steps[0].compliance
     weight = np.zeros((system.n_bodies, 3))
     weight[-1] = UP

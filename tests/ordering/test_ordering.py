@@ -11,7 +11,7 @@ from patterns import graph_pattern, ladder, metrics, pattern_of, patterns, renum
 import sparsebody as sb
 from sparsebody import ordering
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
+from sparsebody.errors import MissingDependencyError, OrderingError, ShapeError, UnknownNameError
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS, available_orderings, choose, is_admissible, order, repair
 from sparsebody.ordering.reference_orders import annealed
@@ -163,6 +163,12 @@ def test_what_is_no_order_is_refused_by_the_name_of_the_function(returned):
         order(ladder(5), "mine")
 
 
+def test_a_ragged_list_is_no_order():
+    sb.register_ordering("mine", lambda pattern: [[0], [1, 2]])
+    with pytest.raises(OrderingError, match="'mine' returned no order"):
+        order(ladder(5), "mine")
+
+
 @pytest.mark.parametrize("name", ["auto", "minimum-fill", "", 3])
 def test_names_that_are_taken_and_what_cannot_be_called_are_refused(name):
     with pytest.raises(OrderingError, match="take a name not in the table"):
@@ -183,6 +189,14 @@ def test_positions_reach_an_ordering_that_takes_them():
     sb.register_ordering("left-to-right", from_left_to_right, takes_positions=True)
     sb.ForwardDynamics(system, state, ordering="left-to-right")
     np.testing.assert_array_equal(seen[0], state.position)
+
+
+@pytest.mark.parametrize(
+    "positions", [np.zeros((2, 3)), np.zeros((10, 2)), np.zeros(30), np.full((10, 3), np.nan)]
+)
+def test_positions_that_do_not_fit_the_pattern_are_refused(positions):
+    with pytest.raises(ShapeError, match=r"give finite ones of its 10 bodies, \(10, 3\)"):
+        order(ladder(5), "geometric-dissection", positions)
 
 
 def test_the_automatic_choice_tries_it_where_it_is_offered():

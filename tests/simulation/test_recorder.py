@@ -329,3 +329,24 @@ def test_error_of_a_control_leaves_a_complete_file(tmp_path):
     kept = sb.Trajectory.load(path)
     assert kept.interrupted
     assert kept.time[-1] == pytest.approx(0.05)
+
+
+def test_long_texts_of_events_are_cut_between_characters(tmp_path):
+    state = PENDULUM.initial_state
+    recorder = trajectory_files.FileRecorder(
+        tmp_path / "run.h5",
+        trajectory_files.Header(
+            PENDULUM,
+            trajectory_files.simulation_options(
+                0.01, (1e-6, 1e-9), "rk4", trajectory_files.Solver(), sb.Recording()
+            ),
+            conservative=True,
+            source=None,
+        ),
+        2,
+    )
+    recorder.append(trajectory_files.sample(PENDULUM, state, None, None))
+    recorder.note(trajectory_files.Event(0.0, "x" + "é" * 40, "x" + "é" * 400))
+    (event,) = recorder.close(steps=0, wall_time=0.0, interrupted=False).events
+    assert event.kind == "x" + "é" * 15
+    assert event.message == "x" + "é" * 239

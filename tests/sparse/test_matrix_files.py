@@ -107,18 +107,18 @@ ORDER = np.array([2, 0, 3, 1])
 
 
 @pytest.mark.parametrize(
-    ("name", "base", "listed"),
+    ("name", "base", "content"),
     [("a.txt", 0, "order"), ("a.mtx", 1, "order"), ("a.iperm", 0, "positions")],
 )
-def test_what_is_written_is_read_back(name, base, listed, tmp_path):
+def test_what_is_written_is_read_back(name, base, content, tmp_path):
     sb.write_order(ORDER, tmp_path / name)
     result = sb.read_order(tmp_path / name)
     np.testing.assert_array_equal(result.order, ORDER)
-    assert (result.base, result.listed) == (base, listed)
+    assert (result.base, result.content) == (base, content)
 
 
 @pytest.mark.parametrize(
-    ("text", "listed", "said"),
+    ("text", "content", "description"),
     [
         ("3 1 4 2\n", "order", "4 entries, counted from 1, the order"),
         ("% mine\n2 # first\n0\n3\n1\n", "auto", "4 entries, counted from 0, the order"),
@@ -126,10 +126,10 @@ def test_what_is_written_is_read_back(name, base, listed, tmp_path):
         ("2\n4\n1\n3\n", "positions", "4 entries, counted from 1, positions, the inverse"),
     ],
 )
-def test_other_peoples_files_are_understood(text, listed, said, tmp_path):
-    result = sb.read_order(written(tmp_path, text, "a.perm"), listed)
+def test_other_peoples_files_are_understood(text, content, description, tmp_path):
+    result = sb.read_order(written(tmp_path, text, "a.perm"), content)
     np.testing.assert_array_equal(result.order, ORDER)
-    assert said in str(result)
+    assert description in str(result)
 
 
 @settings(max_examples=20)
@@ -158,9 +158,9 @@ BROKEN = {
         (f"{GENERAL}2 3 1\n1 1 1.0\n", "2 x 3; give a square"),
         (
             f"{GENERAL}2 2 2\n1 1 1.0\n2 1 1.0\n",
-            r"an entry at \(2, 1\) and none at \(1, 2\).*give A \+ A'",
+            r"1 entries, such as \(2, 1\), have no entry across the diagonal; give A \+ A'",
         ),
-        (f"{SYMMETRIC}2 2 2\n2 1 1.0\n2 1 2.0\n", r"the entry \(.*\) stands twice"),
+        (f"{SYMMETRIC}2 2 2\n2 1 1.0\n2 1 2.0\n", r"the entry \(.*\) is given twice"),
         (f"{HEADER} coordinate complex symmetric\n1 1 1\n1 1 1 0\n", "complex numbers"),
         (f"{VECTOR}1 1\n1.0\n", "a dense matrix; give a sparse one"),
     ],
@@ -172,6 +172,13 @@ BROKEN = {
     (blocks_of('{"sizes": [1, 0, 3]}'), "a.mtx"): [(PATH, WHOLE_SIZES)],
     (blocks_of('{"sizes": [1, 1.5, 1.5]}'), "a.mtx"): [(PATH, WHOLE_SIZES)],
     (blocks_of('{"sizes": ["4"]}'), "a.mtx"): [(PATH, WHOLE_SIZES)],
+    (blocks_of('{"sizes": [[1], [2, 1]]}'), "a.mtx"): [(PATH, WHOLE_SIZES)],
+    (blocks_of('{"sizes": [Infinity]}'), "a.mtx"): [(PATH, WHOLE_SIZES)],
+    (blocks_of('{"sizes": [1e300]}'), "a.mtx"): [(PATH, WHOLE_SIZES)],
+    (blocks_of(f'{{"sizes": {2**10 * [2**54 - 1]}}}'), "a.mtx"): [(PATH, WHOLE_SIZES)],
+    (blocks_of(f'{{"sizes": {2**11 * [2**53 - 1] + [2**11 + 4]}}}'), "a.mtx"): [  # 4 + 2^64
+        (PATH, "2049 blocks of 1.8.*e.19 rows in all")
+    ],
     (blocks_of('{"sizes": 4}'), "a.mtx"): [(PATH, "no list 'sizes'")],
     (blocks_of('{"sizes": [2, 2], "kinds": ["body"]}'), "a.mtx"): [
         (PATH, "'kinds' must list 2 words")
@@ -185,17 +192,21 @@ BROKEN = {
         ("", "line 1 must be"),
         ("0 0\n", "a matrix without rows"),
         ("3 1\n2\n1\n", "2 lines of neighbours for 3 vertices; the file is cut off"),
-        ("2 1\n2\n\n", "edges that stand at one vertex only, such as 1 -> 2"),
+        ("2 1\n2\n\n", "edges that only one of their vertices lists, such as 1 -> 2"),
         ("2 2\n2\n1\n", "2 edges in its first line, but 1 in the others"),
         ("2 1\n2 2\n1 1\n", "vertex 1 lists its neighbour 2 twice"),
         ("2 1\n3\n1\n", "line 2: vertex 1 cannot have the neighbour 3; give others of 1 .. 2"),
         ("2 1\n1\n2\n", "line 2: vertex 1 cannot have the neighbour 1"),
         ("2 1\nb\n1\n", "line 2: 'b' is not a whole number"),
         ("2 1 10\n0 2\n1 1\n", "line 2: a vertex must weigh 1 or more"),
+        ("2 1 10\n1 2\n\n", "line 3: a vertex must weigh 1 or more"),
+        ("2 1 1\n2 5\n1\n", "line 3: give every edge its weight"),
+        (f"2 1 10\n{2**61} 2\n{2**61} 1\n", "sizes that add up to less than"),
+        *((f"{line}\n2\n1\n", "line 1 must be") for line in ("-1 0", "2 1 7", "2 1 10 0", "2")),
     ],
     (sb.read_order, "a.txt"): [
         ("", "no entries"),
-        ("0 1 1\n", "1 stands twice, as entries 2 and 3, and 2 is missing"),
+        ("0 1 1\n", "1 is given twice, as entries 2 and 3, and 2 is missing"),
         ("1 2 4\n", "entry 3 is 4, but 3 entries counted from 1 end at 3"),
         ("2 3 4\n", "the least entry is 2"),
         ("-1 0 1\n", "the least entry is -1"),
@@ -211,7 +222,7 @@ BROKEN = {
         (f"{VECTOR}2 1\n1\nnan\n", "finite"),
     ],
     (lambda file: sb.read_order(file, "backwards"), "a.txt"): [
-        ("0", "listed is 'backwards'; give one of auto")
+        ("0", "content is 'backwards'; give one of auto")
     ],
 }
 

@@ -14,7 +14,7 @@ from sparsebody.tree.recursions import (
     joint_coordinates,
     motion_at_coordinates,
     position_rates,
-    recursion,
+    recursive_newton_euler,
     tree_state,
     velocities_of_rates,
 )
@@ -160,7 +160,7 @@ def test_accelerations_of_bodies_follow_from_second_derivatives_of_positions(nam
     expected = (velocity(STEP) - velocity(-STEP)) / (2 * STEP)
     qd, qdd = velocities_of_rates(tree, q, rate, bend)
     motion = motion_at_coordinates(tree, q, qd)
-    result = body_accelerations(tree, motion, recursion(tree, motion, qdd)[1])
+    result = body_accelerations(tree, motion, recursive_newton_euler(tree, motion, qdd)[1])
     np.testing.assert_allclose(result, expected, atol=1e-7 * max(1.0, np.abs(expected).max()))
 
 
@@ -185,7 +185,9 @@ def test_the_rate_of_the_state_is_that_of_forward_dynamics():
     rate, n = space(0.0, x), space.tree.n_positions
     motion = motion_at_coordinates(space.tree, x[:n], x[n:])
     result = body_accelerations(
-        space.tree, motion, recursion(space.tree, motion, np.ascontiguousarray(rate[n:]))[1]
+        space.tree,
+        motion,
+        recursive_newton_euler(space.tree, motion, np.ascontiguousarray(rate[n:]))[1],
     )
     expected = sb.forward_dynamics(system, system.initial_state).acceleration
     np.testing.assert_allclose(result, expected, atol=1e-10 * np.abs(expected).max())

@@ -55,7 +55,7 @@ def test_inverse_dynamics_is_newton_and_euler_projected(moving):
     tree, motion, rng = moving
     system, state = tree.system, tree.system.initial_state
     qdd, wrench = rng.normal(size=tree.n_velocities), rng.normal(size=(system.n_bodies, 6))
-    tau, acceleration, _ = recursions.recursion(
+    tau, acceleration, _ = recursions.recursive_newton_euler(
         tree, motion, qdd, recursions.link_forces(tree, motion, wrench)
     )
     a = recursions.body_accelerations(tree, motion, acceleration)

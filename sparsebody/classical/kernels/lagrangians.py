@@ -1,7 +1,11 @@
-"""Lagrangians of 4x4 matrices and, at last, of 3x3 rotations with positions.
+"""Lagrange's equations in 4x4 matrices, and in 3x3 rotations with positions.
 
-Uicker (1965) and Kahn (1969): all derivatives written out. Waters (1979): recursion outwards.
-Hollerbach (1980), secs. III and IV: recursion inwards as well.
+    tau_i = sum over links j of Tr(dW_j/dq_i J_j (d2W_j/dt2)') - m_j g' dW_j/dq_i r_j,
+
+with the transform W_j = A_1 ... A_j from link to base, dA_j/dq_j = A_j Q_j, the pseudo-inertia J_j
+and the center of mass r_j. Uicker (1965) and Kahn (1969): all derivatives written out. Waters
+(1979): W and its derivatives from link to link outwards. Hollerbach (1980), secs. III and IV: the
+sums from link to link inwards as well.
 """
 
 import numpy as np
@@ -52,8 +56,8 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
         while l >= 0:  # ddW[k, l] = d2 W_j / dq_k dq_l, k not after l, both on the path to link j
             p, k = links.parent[l], l
             while k >= 0:
-                half = product_from(W, p, ddA[l]) if k == l else dW[p, k] @ dA[l]
-                ddW[k, l] = half if l == j else half @ from_k[l]
+                to_l = product_from(W, p, ddA[l]) if k == l else dW[p, k] @ dA[l]
+                ddW[k, l] = to_l if l == j else to_l @ from_k[l]
                 k = links.parent[k]
             l = p
         _add_link(links, motion, j, dW[j], ddW, H, h)
@@ -189,7 +193,7 @@ def _rotations_outwards(links: Links, motion: Motion) -> tuple[FloatArray, Float
             dW[i] = dW[p] @ R
             ddW[i] = ddW[p] @ R
         if links.revolute[i]:
-            ddW[i] += dW[i] @ Q * (2 * qd)  # of the parent's velocity, turned
+            ddW[i] += dW[i] @ Q * (2 * qd)  # 2 dW_p/dt dR/dt, with dW = dW_p/dt R
             by_q = W[i] @ Q
             dW[i] += by_q * qd
             ddW[i] += by_q @ Q * (qd * qd)
@@ -219,7 +223,7 @@ def homogeneous(links: Links, motion: Motion) -> FloatArray:
 
 @kernel
 def center_of_mass(links: Links, i: int) -> FloatArray:
-    """Return that of link i and 1, (4,)."""
+    """Return the center of mass of link i and 1, (4,)."""
     r = np.empty(4, links.com.dtype)
     r[:3], r[3] = links.com[i], links.base[3, 3]
     return r

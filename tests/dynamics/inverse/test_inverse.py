@@ -123,7 +123,7 @@ def test_all_methods_agree_on_mechanisms_with_loops_and_cause_the_motion(everyth
             work = forces_on_bodies(plain, state, actuators, result[0].force)
             again = sb.forward_dynamics(plain, state, body_force=work)
             assert_close(again.acceleration, forward.acceleration, 1e-8)
-            index = actuators.numbers.tolist().index  # of six a joint
+            index = actuators.keys.tolist().index  # of six a joint
             cost = sum(
                 weights[index(6 * plain.joint(n) + k)] * e**2 for (n, k), e in efforts.items()
             )
