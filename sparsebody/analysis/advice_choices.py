@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsebody import spatial, tolerances
 from sparsebody.analysis.determined_reactions import (
     Circulations,
     ReactionReport,
@@ -29,8 +30,6 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
 from sparsebody.model import JOINT_TYPES, JointType, State, System
-from sparsebody.spatial import orthogonal_complement, plucker_parts, plucker_transform
-from sparsebody.tolerances import RELAXATION_TOLERANCE
 
 N_POSES = 4  # random ones: enough, for motions are analytic
 
@@ -75,7 +74,7 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
     positions = rng.uniform(-1.0, 1.0, (N_POSES, old.n_positions))
     if old.n_positions >= 4:  # these start with a quaternion
         positions[:, :4] /= np.linalg.norm(positions[:, :4], axis=1, keepdims=True)
-    poses = [plucker_parts(old.transform(q)) for q in positions]
+    poses = [spatial.plucker_parts(old.transform(q)) for q in positions]
     types = [kind() for name, kind in JOINT_TYPES.items() if name != "free" and not fields(kind)]
     types.sort(key=lambda joint_type: joint_type.n_velocities)
     replacements: list[Relaxation] = []
@@ -107,7 +106,7 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
 
 
 def _is_same(one: FloatArray, other: FloatArray) -> bool:
-    return np.allclose(one, other, atol=RELAXATION_TOLERANCE)
+    return np.allclose(one, other, atol=tolerances.RELAXATION_TOLERANCE)
 
 
 def _freedoms(
@@ -118,7 +117,7 @@ def _freedoms(
         return np.eye(6)
     turned, shifted = turn.T @ E @ turn, turn.T @ r
     q = new.coordinates(turned, shifted)
-    if not _is_same(new.transform(q), plucker_transform(turned, shifted)):
+    if not _is_same(new.transform(q), spatial.plucker_transform(turned, shifted)):
         return None
     S = new.motion_subspace(q)
     return np.concatenate([turn @ S[:3], turn @ S[3:]])
@@ -131,7 +130,7 @@ def _extra(
     S = _freedoms(new, turn, E, r)
     if S is None:
         S = old_S
-    old_T = orthogonal_complement(old_S) if old_S.shape[1] else np.eye(6)
+    old_T = spatial.orthogonal_complement(old_S) if old_S.shape[1] else np.eye(6)
     Q, size, _ = np.linalg.svd(old_T @ (old_T.T @ S))
     Q = Q[:, : np.count_nonzero(size > 1e-6)]
     apart = []

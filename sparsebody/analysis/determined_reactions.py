@@ -29,8 +29,7 @@ from scipy.sparse import csc_array
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.preparation import choose_solver
+from sparsebody.dynamics import ForwardDynamics, preparation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import check_name
 from sparsebody.factorization.unit_factors import analyze_qr
@@ -199,7 +198,7 @@ def _least_squares(
     reduced = BlockPattern(sizes, pattern.ends[used])
     width = rows.shape[2]
     ones = np.broadcast_to(np.eye(width), (n, width, width)).copy()
-    order = choose_solver(reduced, "auto", "block-qr").order
+    order = preparation.choose_solver(reduced, "auto", "block-qr").order
     factor = analyze_qr(reduced, order).factorize(SaddleMatrix(reduced, ones, ones, rows))
     y = np.zeros((len(rows), force.shape[1]))
     residual, before = force, np.inf

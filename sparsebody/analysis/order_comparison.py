@@ -18,12 +18,10 @@ import numpy as np
 from sparsebody import ordering
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.preparation import SPATIAL, SolverChoice, choose_solver
+from sparsebody.dynamics import ForwardDynamics, preparation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import OrderingError, ShapeError, SingularSystemError
-from sparsebody.factorization import choose_factorization, pivoted_seconds
-from sparsebody.factorization.plain_ldl import analyze
+from sparsebody.factorization import choose_factorization, pivoted_seconds, plain_ldl
 from sparsebody.model import Mechanism, State, System
 from sparsebody.ordering import ALGORITHMS, algorithm_order
 from sparsebody.sparse import BlockPattern, SaddleMatrix, SymmetricPattern, elimination_tree
@@ -69,7 +67,7 @@ def by_flops(lines: Sequence[OrderingLine]) -> tuple[OrderingLine, ...]:
     return tuple(sorted(lines, key=lambda line: (line.metrics.flops, line.metrics.nnz_l)))
 
 
-def ordering_lines(choice: SolverChoice) -> tuple[OrderingLine, ...]:
+def ordering_lines(choice: preparation.SolverChoice) -> tuple[OrderingLine, ...]:
     """Return what was predicted of every ordering that was tried, the quickest first."""
     lines = [
         OrderingLine(name, metrics, min(times, key=lambda one: times[one]), min(times.values()))
@@ -127,7 +125,7 @@ def compared(
     choices = {}
     for name in dict.fromkeys(names or bearable):
         try:
-            choices[name] = choose_solver(pattern, name, factorization, positions)
+            choices[name] = preparation.choose_solver(pattern, name, factorization, positions)
         except OrderingError:
             if names:
                 raise
@@ -348,7 +346,7 @@ def compare_algorithms(
         raise ShapeError(f"most_flops is {most_flops}; give a number that is not negative")
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system) if state is None else state
-    dynamics = ForwardDynamics(system, state, formulation=SPATIAL, reactions="basic")
+    dynamics = ForwardDynamics(system, state, formulation=preparation.SPATIAL, reactions="basic")
     evaluation, structure = dynamics.evaluate(state), dynamics.structure
     force, gamma = evaluation.applied - evaluation.bias, evaluation.constraint.acceleration
     matrix = structure.matrix(evaluation.constraint)  # (8.64) with independent rows
@@ -376,7 +374,7 @@ def _algorithm_line(
     metrics = elimination_tree.ordering_metrics(matrix.pattern, order)
     errors, counted, seconds = dict.fromkeys(map(float, eps), math.nan), math.nan, math.nan
     if metrics.flops <= most_flops:
-        symbolic = analyze(matrix.pattern, order)
+        symbolic = plain_ldl.analyze(matrix.pattern, order)
         for value in errors:
             try:
                 numeric = symbolic.factorize(matrix, value)

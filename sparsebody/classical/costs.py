@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical import arm_links
-from sparsebody.classical.algorithms import Algorithm
+from sparsebody.classical import algorithms, arm_links
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import IS_COMPILED, Links, Motion, kernel
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
@@ -62,7 +61,7 @@ GEOMETRIES: dict[str, Callable[[int], Arm]] = {
 }
 
 
-def count(algorithm: Algorithm, arm: Arm) -> Tally:
+def count(algorithm: algorithms.Algorithm, arm: Arm) -> Tally:
     """Return the operations of one run, from the rotations and translations of the joints on."""
     tally = Tally()
     links, motion, _ = _counted(arm, tally)
@@ -160,7 +159,7 @@ class Counts:
         return {key: str(value) for key, value in vars(self).items()} | {"smallest": self.smallest}
 
 
-def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
+def counted(algorithm: algorithms.Algorithm, geometry: str = "general") -> Counts:
     """Return the counts of an algorithm on arms of a geometry, for n = 3 (or 4) and more joints."""
     check_name(geometry, GEOMETRIES, "geometry")
     arms, many = GEOMETRIES[geometry], algorithm.growth + _CHECKS + 1
@@ -356,7 +355,7 @@ class Cost:
         }
 
 
-def measured(algorithm: Algorithm, counts: Counts, sizes: Sequence[int] = ()) -> Cost:
+def measured(algorithm: algorithms.Algorithm, counts: Counts, sizes: Sequence[int] = ()) -> Cost:
     """Return the cost of an algorithm; without `sizes`, doubled ones until a call takes long."""
     doublings = (LARGEST[algorithm.growth] // _FIRST_SIZE).bit_length()
     chosen = sizes or [_FIRST_SIZE * 2**k for k in range(doublings)]

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sparsebody as sb
-from sparsebody import viewer
+from sparsebody import errors, viewer
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from sparsebody.study.self_test import Check
@@ -79,7 +78,7 @@ def _report() -> dict[str, Any]:
         import_module("sksparse.cholmod")  # for its BLAS
     import_module("scipy.linalg")
     level, browser = _cpu.level(), ""
-    with suppress(MissingDependencyError):
+    with suppress(errors.MissingDependencyError):
         browser = Path(viewer.find_browser()).name
     versions = {
         name: machine.package_versions(name).partition(" ")[2] for name in (*REQUIRED, *OPTIONAL)

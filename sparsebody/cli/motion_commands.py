@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sparsebody as sb
-from sparsebody import plots, ranks
+from sparsebody import errors, plots, ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.errors import EnergyWarning, InterruptionWarning, SimulationError
 
 _SIGNALS = {"by SIGTERM": 143}  # 128 and the number of the signal, as shells have it
 _INTERRUPTED = 130
@@ -87,8 +86,8 @@ def simulate(
     document = json.dumps(mechanism_document(mechanism))  # to draw the trajectory
     try:
         with warnings.catch_warnings(record=True) as doubts:
-            warnings.simplefilter("always", EnergyWarning)
-            warnings.simplefilter("ignore", InterruptionWarning)
+            warnings.simplefilter("always", errors.EnergyWarning)
+            warnings.simplefilter("ignore", errors.InterruptionWarning)
             trajectory = sb.simulate(
                 mechanism.compile(),
                 method=sb.Method(*taken(*method)),
@@ -179,7 +178,7 @@ def _modes(system: sb.System, count: int, near: float) -> Modes:
     """Return the modes at the initial pose or, where forces do not balance there, below it."""
     try:
         return sb.modes(system, n=count, near=near)
-    except SimulationError as error:
+    except errors.SimulationError as error:
         if "do not balance" not in str(error):
             raise
     return sb.modes(system, sb.equilibrium(system).state, n=count, near=near)

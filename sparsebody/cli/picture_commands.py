@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 import sparsebody as sb
-from sparsebody import plots, viewer
+from sparsebody import errors, plots, viewer
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.errors import SimulationError
 
 _FRAMES_PER_SECOND = 20.0  # of films
 
@@ -114,7 +113,7 @@ def _subject(source: arg.Source, recover: bool) -> sb.Trajectory | sb.Mechanism:
         return source.load()
     try:
         return sb.Trajectory.load(source.trajectory, recover=recover)
-    except SimulationError as error:  # a missing file is bad input
+    except errors.SimulationError as error:  # a missing file is bad input
         raise click.UsageError(str(error)) from error
 
 
@@ -176,7 +175,7 @@ def plot(
     else:
         try:
             subject = plots.trajectory_subject(source.trajectory, choices, recover=recover)
-        except SimulationError as error:  # a missing file or an unknown body is bad input
+        except errors.SimulationError as error:  # a missing file or an unknown body is bad input
             raise click.UsageError(str(error)) from error
     chosen = subject.kinds(kinds)
     if output.suffix and not output.is_dir():

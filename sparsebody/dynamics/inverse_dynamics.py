@@ -7,17 +7,14 @@ import numpy as np
 from scipy.sparse import block_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
+from sparsebody import errors, tolerances
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.preparation import choose_solver
-from sparsebody.dynamics.reductions import independent_rows
-from sparsebody.equations import Actuation, SystemMotion, consistent_state, inverse
+from sparsebody.dynamics import preparation, reductions
+from sparsebody.equations import Actuation, SystemMotion, consistent_state, inverse, system_motion
 from sparsebody.equations.inverse import ActuatorRows, Balance, DesiredMotion, Freedom
-from sparsebody.equations.system_motion import checked_vectors
-from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix
-from sparsebody.tolerances import MOTION_TOLERANCE
 
 PROXIMAL = 1e-10  # of motions that no actuator resists, in units of the bodies' inertias
 _MOST_STEPS = 60
@@ -62,7 +59,7 @@ class Equilibrium:
         try:
             self.factor = splu(self.matrix, permc_spec="COLAMD")
         except RuntimeError as error:  # the only signal that SuperLU gives
-            raise SingularSystemError(
+            raise errors.SingularSystemError(
                 "constraint rows that were independent where the inverse dynamics was prepared "
                 "depend on each other at this state; prepare it anew here"
             ) from error
@@ -144,7 +141,7 @@ def decided(
     unused = np.empty((system.n_bodies, 0, 0))
     pattern = stacked_pattern(system, joint)
     rows = np.concatenate([constraint, actuator])
-    return independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
+    return reductions.independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
 
 
 def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
@@ -196,7 +193,7 @@ def driven_accelerations(
     qdd = _values(system, desired)
     system = inverse.without_prescribed(system, inverse.released_coordinates(system, actuators)[0])
     if body_force is not None:
-        body_force = checked_vectors(system, body_force, "body_force")
+        body_force = system_motion.checked_vectors(system, body_force, "body_force")
     moving = SystemMotion(system, state, body_force)
     constraint = moving.constraint
     driven = inverse.actuator_rows(system, actuators, moving.joints)
@@ -206,16 +203,16 @@ def driven_accelerations(
     pattern = _independent(stacked_pattern(system, actuators.joint), keep)
     matrix = SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows[keep])
     force = (moving.applied - moving.bias).ravel()
-    choice = choose_solver(pattern, "auto", "auto")
+    choice = preparation.choose_solver(pattern, "auto", "auto")
     numeric = analyze(choice.factorization, pattern, choice.order).factorize(matrix)
     x, _ = refined_solve(numeric, matrix, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
     motion = DesiredMotion(system, state, body_force, acceleration)
     gap, scale = motion.row_gaps(joint, rows, gamma)
-    if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
+    if np.abs(gap).max(initial=0.0) > tolerances.MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
-        raise MotionError(
+        raise errors.MotionError(
             "the desired accelerations contradict each other at joint "
             f"{system.joint_names[int(joint[bad])]!r}, relatively by {abs(gap[bad]) / scale:.1e}; "
             "give those of independent coordinates only"
@@ -231,7 +228,7 @@ def _values(system: System, desired: Mapping[Freedom, ArrayLike]) -> FloatArray:
         name = freedom if isinstance(freedom, str) else freedom[0]
         n = system.joint_types[system.joint(name)].n_velocities if name == freedom else 1
         if numbers.shape != (n,) or not np.isfinite(numbers).all():
-            raise ModelError(
+            raise errors.ModelError(
                 f"the acceleration desired of joint {name!r} is {value!r}; give {n} finite "
                 f"number{'s' if n > 1 else ''}"
             )

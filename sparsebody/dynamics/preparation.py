@@ -14,12 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sparsebody import ranks
+from sparsebody import ranks, tolerances
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics import evaluators, reductions
+from sparsebody.dynamics import compliant_reactions, evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
-from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
@@ -34,14 +33,11 @@ from sparsebody.factorization import (
 )
 from sparsebody.factorization.krylov import PRECONDITIONERS
 from sparsebody.factorization.unit_factors import UnitSymbolic
-from sparsebody.model.subgroups import Classes, loop_classes
+from sparsebody.model import State, System, subgroups
 from sparsebody.model.subgroups.classes import ground_motion
-from sparsebody.model.system import State, System
 from sparsebody.ordering import LONG, candidate_orderings, order, quickest
-from sparsebody.sparse.elimination_tree import OrderingMetrics
+from sparsebody.sparse import RankDecision, elimination_tree
 from sparsebody.sparse.pattern import BlockPattern, sampled
-from sparsebody.sparse.rank import RankDecision
-from sparsebody.tolerances import RANK_TOLERANCE
 
 REDUNDANCY = ("remove", "keep", "krylov", "auto")
 REDUCTION = ("auto", "none")
@@ -85,17 +81,17 @@ class SolverOptions:
     """The parameters of a ForwardDynamics beside system and state, checked; see there."""
 
     redundancy: str = "remove"
-    reactions: str | LeastEnergy = "minimum-norm"
+    reactions: str | compliant_reactions.LeastEnergy = "minimum-norm"
     baumgarte: float | None = None
     ordering: str = "auto"
     factorization: str = "auto"
     threads: int = 1
     formulation: Formulation = AUTO
-    rank_tolerance: float = RANK_TOLERANCE  # looser where a pose is nearly singular
+    rank_tolerance: float = tolerances.RANK_TOLERANCE  # looser where a pose is nearly singular
 
     def __post_init__(self) -> None:
         check_name(self.redundancy, REDUNDANCY, "redundancy")
-        if not isinstance(self.reactions, LeastEnergy):
+        if not isinstance(self.reactions, compliant_reactions.LeastEnergy):
             check_name(self.reactions, REACTIONS, "reactions")
         if self.baumgarte is not None:
             check_baumgarte(self.baumgarte)
@@ -118,7 +114,7 @@ class SolverChoice:
     ordering: str
     factorization: str
     order: IntArray  # (n_blocks,)
-    metrics: Mapping[str, OrderingMetrics]  # of every ordering that was tried
+    metrics: Mapping[str, elimination_tree.OrderingMetrics]  # of every ordering that was tried
     seconds: Mapping[str, Mapping[str, float]]  # predicted, by ordering and factorization
     work: Work  # of the pair taken
 
@@ -289,14 +285,14 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
     if options.factorization not in IN_PLANE:
-        return prepared_unreduced(system, state, options, loop_classes(system))
+        return prepared_unreduced(system, state, options, subgroups.loop_classes(system))
     motion, reduced = ground_motion(system, keeps_points=options.baumgarte is None), None
     if motion.is_planar or options.factorization == "auto":
         pays = partial(reduction_pays, ordering=options.ordering)
         tolerance, threads = options.rank_tolerance, options.threads
         reduced = reductions.reduction(system, motion, state, pays, tolerance, threads)
     if reduced is None:
-        classes = loop_classes(system) if motion.is_planar else motion.classes
+        classes = subgroups.loop_classes(system) if motion.is_planar else motion.classes
         return prepared_unreduced(system, state, options, classes)
     pattern = reduced.structure.pattern
     choose = choose_in_plane if motion.is_planar else choose_solver
@@ -307,7 +303,7 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
 
 
 def prepared_unreduced(
-    system: System, state: State, options: SolverOptions, classes: Classes | None = None
+    system: System, state: State, options: SolverOptions, classes: subgroups.Classes | None = None
 ) -> Preparation:
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
     threads = options.threads

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsebody import ordering, tolerances
+from sparsebody import errors, ordering, spatial, tolerances
 from sparsebody._core import dynamics, factorization, model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
@@ -30,16 +30,11 @@ from sparsebody.dynamics.assembler import (
     successor_frames,
 )
 from sparsebody.equations.system_motion import SystemMotion
-from sparsebody.errors import SingularSystemError
-from sparsebody.factorization import analyze, choose_factorization, unit_factors
-from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
+from sparsebody.factorization import analyze, choose_factorization, krylov, unit_factors
 from sparsebody.model import PointOnPlane, State, System
 from sparsebody.model.subgroups import Classes, Kind
 from sparsebody.model.subgroups.classes import KEEP_DIRECTIONS, THROUGH_POINT, GroundMotion
-from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix, rank
-from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
-from sparsebody.sparse.saddle import largest_eigenvalue
-from sparsebody.spatial import rotation_from_quaternion
+from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix, rank, row_choices, saddle
 
 
 class PlanarRows:
@@ -174,13 +169,13 @@ LONGEST = 60.0  # [s] predicted
 
 
 def independent_rows(
-    matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
+    matrix: row_choices.Rows, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
 ) -> RankDecision:
     """Decide which rows of A to keep; those of wide parts by a least singular value."""
     return rank.independent_rows(matrix, tolerance, least_singular_value, threads)
 
 
-def least_singular_value(part: PartOfRows) -> float | None:
+def least_singular_value(part: row_choices.PartOfRows) -> float | None:
     """Return the least singular value of A, as factors of A A' + delta tell it, if quickly.
 
     Below about 1e-7 only that is known. Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal.
@@ -188,16 +183,16 @@ def least_singular_value(part: PartOfRows) -> float | None:
     """
     order = ordering.order(part.pattern, ORDERING)
     predicted = choose_factorization(part.pattern, order)[1]
-    name = min(set(QUASI_DEFINITE) & set(predicted), key=lambda name: predicted[name])
+    name = min(set(krylov.QUASI_DEFINITE) & set(predicted), key=lambda name: predicted[name])
     if predicted[name] > LONGEST:
         return None
-    factors = quasi_definite(analyze(name, part.pattern, order))
+    factors = krylov.quasi_definite(analyze(name, part.pattern, order))
     try:
         factors.factorize(part.rows, tolerances.GRAM_SHIFT)
-    except SingularSystemError:
+    except errors.SingularSystemError:
         return 0.0
     growth = tolerances.EIGENVALUE_TOLERANCE
-    largest = largest_eigenvalue(factors.solve, len(part.rows), growth)
+    largest = saddle.largest_eigenvalue(factors.solve, len(part.rows), growth)
     return float(np.sqrt(max(1.0 / largest - tolerances.GRAM_SHIFT, 0.0)))
 
 
@@ -217,7 +212,7 @@ def rank_decision(
     structure = kkt_structure(system, keep)
     if len(system.varying_joints) or len(system.coordinates.prescribed):
         every = SystemMotion(system, state, threads=threads).constraint.rows
-        rows: Rows = SaddleMatrix.of_rows(structure.pattern, every[structure.rows])
+        rows: row_choices.Rows = SaddleMatrix.of_rows(structure.pattern, every[structure.rows])
     else:  # those of joints whose T is constant on the successor are made on demand
         make = partial(
             model.unit_rows,
@@ -226,7 +221,7 @@ def rank_decision(
             bodies=(state.position, state.orientation, state.velocity),
             subspaces=system.subspaces,
         )
-        rows = RowsOnDemand(structure.pattern, structure.rows, make)
+        rows = row_choices.RowsOnDemand(structure.pattern, structure.rows, make)
     decision = independent_rows(rows, tolerance, threads)
     return decision if keep is None else _on_all_rows(keep, decision, "displacement subgroups")
 
@@ -364,7 +359,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     directions in which it must not move, and how far it may.
     """
     n, kind = system.n_bodies, motion.kind
-    R = rotation_from_quaternion(state.orientation)
+    R = spatial.rotation_from_quaternion(state.orientation)
     first, second = motion.axis.copy(), motion.axis.copy()
     rigid = np.isin(kind, KEEP_DIRECTIONS)
     first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]

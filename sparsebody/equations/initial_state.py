@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparsebody import errors, tolerances
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.accelerations import layout_of_all_rows
 from sparsebody.equations.system_motion import SystemMotion, padded
-from sparsebody.errors import AssemblyError
 from sparsebody.factorization.backend import conjugate_gradient_solve
 from sparsebody.factorization.unit_factors import UnitNumeric, UnitSymbolic
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, prescribed_motion
@@ -19,7 +19,6 @@ from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
-from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
 _PROJECTIONS = 5  # passes of the velocity projection; two are usual
 _ITERATIONS = 100
@@ -59,7 +58,7 @@ class _Corrections:
         """Return the nearest closed pose; if steps stall, one found by closing rotations first."""
         farthest = float(np.abs(moving.state.position).max())
         size = max(1.0, moving.system.typical_length)
-        goal = max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
+        goal = max(tolerances.CLOSURE_TOLERANCE * size, tolerances.POSITION_ROUNDING * farthest)
         if np.abs(moving.position_error).max() <= goal:
             return moving
         every = np.ones(moving.system.n_rows, dtype=bool)
@@ -68,7 +67,7 @@ class _Corrections:
             other = self._rotations_first(moving, goal)
             closed, error = min((closed, error), other, key=lambda result: result[1])
         if error > 1e3 * goal:
-            raise AssemblyError(
+            raise errors.AssemblyError(
                 f"mechanism {moving.system.name!r} does not close near the given pose: "
                 + _worst_joints(moving.system, closed.position_error)
                 + "; correct the poses of the bodies or the joint frames"
@@ -148,7 +147,7 @@ class _Corrections:
             else:
                 break
         if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
-            raise AssemblyError(
+            raise errors.AssemblyError(
                 f"mechanism {system.name!r} has no consistent velocity: "
                 + _worst_joints(system, error)
                 + "; a prescribed motion works against a joint"

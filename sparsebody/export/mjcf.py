@@ -12,9 +12,8 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 
-from sparsebody import spatial
+from sparsebody import errors, spatial
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import ModelError
 from sparsebody.export import body_tree as trees
 from sparsebody.export.body_tree import Notes, PosedMechanism, is_constant, numbers, value_at
 from sparsebody.model.bodies import Box, Cylinder, Mesh, Solid, solids_of
@@ -96,7 +95,7 @@ class MjcfDocument:
         tree = trees.body_tree(system, cost.astype(np.intp))
         if tree.depth.max(initial=0) > DEEPEST:
             deep = system.body_names[int(np.argmax(tree.depth))]
-            raise ModelError(
+            raise errors.ModelError(
                 f"body {deep!r} is {tree.depth.max()} joints from the world; MuJoCo reads bodies "
                 f"within {DEEPEST} others, so write a smaller mechanism, or .json"
             )

@@ -16,9 +16,8 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from sparsebody import ranks
+from sparsebody import errors, ranks
 from sparsebody.arrays import IntArray
-from sparsebody.errors import MemoryLimitError, MissingDependencyError, check_name
 from sparsebody.factorization import cholmod, mumps, pivoted_lu, substructures, unit_factors
 from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
@@ -233,10 +232,10 @@ def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
 
     Raises UnknownNameError if there is none, MissingDependencyError if a package is not installed.
     """
-    check_name(name, FACTORIZATIONS, "factorization")
+    errors.check_name(name, FACTORIZATIONS, "factorization")
     backend = FACTORIZATIONS[name]
     if not is_available(name):
-        raise MissingDependencyError(
+        raise errors.MissingDependencyError(
             f"{name} needs {backend.needs}, which cannot be imported: {INSTALL[str(backend.needs)]}"
         )
     return backend.analyze(pattern, order)
@@ -252,7 +251,7 @@ def predict_seconds(
 
     A `case` of the same pattern and order saves work.
     """
-    check_name(name, FACTORIZATIONS, "factorization")
+    errors.check_name(name, FACTORIZATIONS, "factorization")
     check_order(pattern, order)
     return _seconds(name, Case(pattern, order) if case is None else case)
 
@@ -299,7 +298,7 @@ def check_memory(
         )
         if np.isfinite(needed):
             available = mumps.available_megabytes() / 1e3
-            raise MemoryLimitError(
+            raise errors.MemoryLimitError(
                 f"factors need at least {needed / 1e9:.1f} GB, but {available:.1f} GB are "
                 f"available: {_remedy(list(predictions), 1e9 * available, usable)}"
             )

@@ -32,9 +32,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization import unit_factors
-from sparsebody.factorization.backend import probe_vector
-from sparsebody.factorization.krylov import DELTA
+from sparsebody.factorization import backend, krylov, unit_factors
 from sparsebody.sparse.elimination_tree import elimination, light_subtrees, postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order, positions
 
@@ -323,11 +321,11 @@ class IterativeSymbolic(unit_factors.UnitSymbolic):
 
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize; without a delta, a row of A is returned that may depend on others."""
-        self.delta = max(delta, DELTA)
+        self.delta = max(delta, krylov.DELTA)
         self.substructures.eliminate(rows, self.delta)
         if delta > 0.0 or len(rows) == 0:
             return unit_factors.REGULAR
-        y = np.abs(self.substructures.solve(probe_vector(len(rows))))
+        y = np.abs(self.substructures.solve(backend.probe_vector(len(rows))))
         if y.max() < DOUBTFUL_INVERSE:
             return unit_factors.REGULAR
         return self.pattern.n_primal_rows + int(np.argmax(y))
@@ -341,7 +339,7 @@ class IterativeSymbolic(unit_factors.UnitSymbolic):
 
     def _shifted_solution(self, rows: FloatArray, gap: FloatArray) -> FloatArray:
         """Return (A A' + delta)^-1 gap, both (n_dual_rows,)."""
-        if self.delta == DELTA:
+        if self.delta == krylov.DELTA:
             return self.substructures.solve(gap)
         of_rows, shape = (self.pattern.offsets, self.pattern.ends), (len(gap), len(gap))
 

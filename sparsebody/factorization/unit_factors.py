@@ -25,8 +25,7 @@ import numpy as np
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
-from sparsebody.factorization import backend
-from sparsebody.factorization.layouts import scales
+from sparsebody.factorization import backend, layouts
 from sparsebody.sparse.elimination_tree import column_structures, is_admissible, postordered, repair
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -118,7 +117,7 @@ class UnitSymbolic(ABC):
             rows, root = np.empty(matrix.rows.shape), np.empty(matrix.diagonal.shape)
             bad = native.unit_rows(matrix.blocks, rows, root)
             if bad >= 0:
-                scales(matrix)
+                layouts.scales(matrix)
                 raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
         return UnitNumeric(self, rows, root, self.newest)
 

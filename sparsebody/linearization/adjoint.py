@@ -20,17 +20,14 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray, check_finite, numbers
-from sparsebody.dynamics.energy import is_conservative
-from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics import ForwardDynamics, energy
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.linearization import implicit_adjoint
-from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
+from sparsebody.linearization import explicit_adjoint, implicit_adjoint
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
-from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory
-from sparsebody.simulation.callbacks import EventFinder
+from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory, callbacks
 from sparsebody.simulation.implicit.step_equations import n_rows
 from sparsebody.simulation.integrators import Collocation, Composition, Integrator, Tableau
 from sparsebody.simulation.options import (
@@ -277,8 +274,8 @@ def simulate_with_pullback(
         check_is_closed(system, state)
     nodes = None if control is None else _Nodes.of(system, state.time, step, duration, control)
     function = None if nodes is None else nodes.force
-    run = Run(system, state, options, function, EventFinder([]))
-    conservative = control is None and is_conservative(system)
+    run = Run(system, state, options, function, callbacks.EventFinder([]))
+    conservative = control is None and energy.is_conservative(system)
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
     adjoint: Callable[..., Adjoint]
@@ -287,8 +284,8 @@ def simulate_with_pullback(
     interval = 1 if fits else math.isqrt(n_steps - 1) + 1  # of checkpoints
     if isinstance(INTEGRATORS[options.method], Integrator):
         prepared = without_subgroups(prepared)  # of poses that are put back there is no adjoint
-        run.stepper = tape = Tape(run.problem, prepared, interval)
-        adjoint = partial(ExplicitAdjoint, tape)
+        run.stepper = tape = explicit_adjoint.Tape(run.problem, prepared, interval)
+        adjoint = partial(explicit_adjoint.ExplicitAdjoint, tape)
     elif isinstance(INTEGRATORS[options.method].scheme, Collocation):
         run.stepper = nodes_tape = implicit_adjoint.CollocationTape(run.problem, interval)
         adjoint = partial(implicit_adjoint.CollocationAdjoint, nodes_tape, prepared)

@@ -33,11 +33,9 @@ from sparsebody.linearization.state_gradients import (
     transported,
 )
 from sparsebody.model.system import State, System
-from sparsebody.simulation import integrators
-from sparsebody.simulation.explicit_steps import ExplicitSteps
+from sparsebody.simulation import explicit_steps, integrators, stepper
 from sparsebody.simulation.integrators import Composition, Tableau
 from sparsebody.simulation.stabilization import Solved, largest
-from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
 
 _ROUNDED_TILT = 1e-10  # of a correction, relative, by rows at another pose near by
@@ -71,7 +69,7 @@ class Step(NamedTuple):
     stages: Stages | None  # of compiled steps
 
 
-class Tape(Stepper):
+class Tape(stepper.Stepper):
     """A stepper that keeps the steps that its motion consists of, or makes them again."""
 
     def __init__(self, problem: Problem, dynamics: ForwardDynamics, interval: int) -> None:
@@ -121,9 +119,9 @@ class Tape(Stepper):
     def _set_scales(self) -> None:
         super()._set_scales()
         of = self._rows.dynamics.system, self.scheme, self._small, self._control
-        self._compiled = ExplicitSteps(*of, False, True)
+        self._compiled = explicit_steps.ExplicitSteps(*of, False, True)
 
-    def _step(self, start: _Reached, time: float) -> _Reached:
+    def _step(self, start: stepper._Reached, time: float) -> stepper._Reached:
         assert self._compiled is not None
         self._compiled.stages = None
         reached, compiled = super()._step(start, time), self._compiled.stages

@@ -34,6 +34,7 @@ from sparsebody.linearization.state_gradients import (
     transported,
 )
 from sparsebody.model.system import State
+from sparsebody.simulation.implicit import implicit_stepper, newton, step_equations
 from sparsebody.simulation.implicit.collocation import (
     CollocationState,
     CollocationStepper,
@@ -46,13 +47,10 @@ from sparsebody.simulation.implicit.generalized_alpha import (
     StabilizedAlpha,
     row_motion,
 )
-from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps, ImplicitStepper
-from sparsebody.simulation.implicit.newton import scaled_lu
-from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.stepper import carried
 from sparsebody.simulation.stepping import Checkpoint, Problem
 
-Now = TypeVar("Now", bound=Newest)
+Now = TypeVar("Now", bound=step_equations.Newest)
 Part = TypeVar("Part", bound=Any)  # a step, which has an end
 
 
@@ -76,7 +74,7 @@ class Solution:
     multiplier: FloatArray
 
 
-class StepTape(HalvedSteps[Now], Generic[Now, Part]):
+class StepTape(implicit_stepper.HalvedSteps[Now], Generic[Now, Part]):
     """Keeps steps with all their parts, or makes them again: of a stepper that comes next."""
 
     memory: FloatArray  # of that stepper
@@ -116,7 +114,7 @@ class StepTape(HalvedSteps[Now], Generic[Now, Part]):
         return steps
 
 
-class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
+class ImplicitTape(StepTape[AlphaState, ImplicitStep], implicit_stepper.ImplicitStepper):
     """A stepper of the generalized-alpha method that keeps its steps."""
 
     least_step = 0.0  # every record is the end of one
@@ -240,7 +238,7 @@ class TransposedStep:
         n_rows = K.shape[0] - size
         J = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
         rhs = np.append(force.ravel(), np.zeros(n_rows))
-        x = np.asarray(scaled_lu(J.T.tocsc(), size)(rhs), dtype=float)
+        x = np.asarray(newton.scaled_lu(J.T.tocsc(), size)(rhs), dtype=float)
         return x[:size].reshape(force.shape), x[size : size + self._n_rows]
 
 

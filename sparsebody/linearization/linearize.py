@@ -22,17 +22,16 @@ from scipy.linalg import cho_factor, cho_solve, lstsq, null_space
 from scipy.signal import StateSpace
 from scipy.sparse import coo_array, csc_array, hstack, vstack
 
+from sparsebody import errors, spatial
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.dynamics import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations import SystemMotion, consistent_state
-from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import JointMotion, body_rotations, joint_motion
 from sparsebody.linearization.spring_stretches import springs_as_stretches
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations
-from sparsebody.spatial import motion_cross
 
 _MOST_VELOCITIES = 6000  # of bodies, for a minimal form, which is dense
 
@@ -141,7 +140,7 @@ class Linearization:
         coordinate or body that is not there, or a direction or point that is not a finite vector.
         """
         if isinstance(ports, Port):
-            raise ModelError(f"ports are {ports!r}; give a list of them: [{ports!r}]")
+            raise errors.ModelError(f"ports are {ports!r}; give a list of them: [{ports!r}]")
         rows = np.zeros((len(ports), self.system.n_bodies, 6))
         motion = joint_motion(self.system, self.state)
         for row, port in zip(rows, ports, strict=True):
@@ -153,7 +152,7 @@ class Linearization:
                 joint = np.array([self.system.joint(at.joint)])
                 add_joint_wrenches(self.system, motion, joint, dual[None], row)
             else:
-                raise ModelError(
+                raise errors.ModelError(
                     f"{port!r} is no port; give the name of a joint, a JointCoordinate or a "
                     "BodyPoint"
                 )
@@ -165,7 +164,7 @@ class Linearization:
         q = kind.coordinates(motion.rotation[j], motion.translation[j])
         dual = kind.active_force_subspace(q)
         if at.index not in range(dual.shape[1]):
-            raise ModelError(
+            raise errors.ModelError(
                 f"joint {at.joint!r} has {dual.shape[1]} coordinates, there is none {at.index!r}"
             )
         return np.asarray(dual[:, at.index])
@@ -175,12 +174,12 @@ class Linearization:
         point, direction = (np.asarray(v, dtype=float) for v in (port.point, port.direction))
         for name, vector in (("point", point), ("direction", direction)):
             if vector.shape != (3,) or not np.isfinite(vector).all():
-                raise ModelError(
+                raise errors.ModelError(
                     f"the {name} of a port on body {port.body!r} is {vector}; give three finite "
                     "numbers"
                 )
         if not direction.any():
-            raise ModelError(
+            raise errors.ModelError(
                 f"the direction of a port on body {port.body!r} is zero; give a unit vector"
             )
         arm = point - self.system.center_of_mass[i]
@@ -236,12 +235,12 @@ class Linearization:
     def _crossed(self, velocity: FloatArray, x: FloatArray) -> FloatArray:
         """Return v x m of velocities (n_bodies, 6) and motions (6n, k)."""
         motions = x.reshape(len(velocity), 6, -1)
-        return np.asarray(motion_cross(velocity) @ motions).reshape(x.shape)
+        return np.asarray(spatial.motion_cross(velocity) @ motions).reshape(x.shape)
 
     def allowed_motions(self) -> FloatArray:
         """Return a dense basis N (6n, n_freedoms) of A q = 0, for bodies of inertia one."""
         if self.mass.shape[0] > _MOST_VELOCITIES:
-            raise ModelError(
+            raise errors.ModelError(
                 f"a minimal form is dense: {self.system.n_bodies} bodies have more than "
                 f"{_MOST_VELOCITIES} velocities; use the sparse M, D, K and A"
             )

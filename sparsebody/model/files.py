@@ -18,8 +18,10 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from sparsebody import schemas, writing
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
+from sparsebody.model import connections, elasticity
 from sparsebody.model.bodies import (
     BODY_NUMBERS,
     SHAPES,
@@ -30,14 +32,10 @@ from sparsebody.model.bodies import (
     Mesh,
     Solid,
 )
-from sparsebody.model.connections import JointColumns
-from sparsebody.model.elasticity import plain_matrix
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import TIME_FUNCTIONS
-from sparsebody.schemas import place_in, schema_fault
-from sparsebody.writing import write_text
 
 FORMAT, VERSION = "sparsebody-mechanism", 1
 LARGEST = 2.0**1000  # no number of a body or joint is larger
@@ -95,7 +93,7 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
             for key in ("nodes", "edges")
         ]
         text = "{\n" + ",\n".join(head + lists) + "\n}\n"
-    write_text(Path(path), text)
+    writing.write_text(Path(path), text)
 
 
 def _line(value: Any) -> str:
@@ -208,7 +206,7 @@ def _shape_document(shape: Any, meshes: dict[Any, tuple[int, Document]]) -> Docu
     return {"type": shape.name, "mesh": meshes[key][0]} | others
 
 
-def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
+def _edges(mechanism: Mechanism, joints: connections.JointColumns) -> list[Document]:
     names = mechanism.joint_names
     _, first = np.unique(joints.type_index, return_index=True)
     kinds = [
@@ -251,7 +249,7 @@ def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
         matrices = getattr(joints, what)
         for j in np.flatnonzero(matrices.any(axis=(1, 2))).tolist() if matrices.any() else []:
             n = joints.types[joints.type_index[j]].n_constraints
-            edges[j][what] = plain_matrix(matrices[j, :n, :n])
+            edges[j][what] = elasticity.plain_matrix(matrices[j, :n, :n])
     return edges
 
 
@@ -330,7 +328,7 @@ def _check_version(document: Any, source: str) -> None:
 
 def _check(document: Any, source: str) -> None:
     """Raise FileFormatError where a document does not fit the schema, or a number is not finite."""
-    fault = schema_fault(document, "sparsebody.model")
+    fault = schemas.schema_fault(document, "sparsebody.model")
     if fault is not None:
         raise FileFormatError(f"{source}: {fault}")
     # JSON has no NaN and no infinity, but Python's reader takes them, and 1e999
@@ -343,7 +341,7 @@ def _check(document: Any, source: str) -> None:
             stack.extend(((*path, index), item) for index, item in enumerate(value))
         elif type(value) in (int, float) and not abs(value) <= LARGEST:
             raise FileFormatError(
-                f"{source}: {place_in(path)}: found {value}; give a finite number"
+                f"{source}: {schemas.place_in(path)}: found {value}; give a finite number"
             )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.html_tables import counted, few, html_facts, lengths
-from sparsebody.model import connections
+from sparsebody.model import connections, time_functions
 from sparsebody.model.bodies import (
     BODY_NUMBERS,
     BodyColumns,
@@ -27,7 +27,6 @@ from sparsebody.model.connections import Joint, JointColumns, Motion
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.names import WORLD, Names, check_name, check_names, named
-from sparsebody.model.time_functions import TimeFunction
 
 if TYPE_CHECKING:
     from sparsebody.model.system import System
@@ -464,7 +463,7 @@ class Mechanism:
         stiffness: float = 0.0,
         rest: float = 0.0,
         damping: float = 0.0,
-        effort: float | TimeFunction = 0.0,
+        effort: float | time_functions.TimeFunction = 0.0,
     ) -> JointForce:
         """Add a spring, damper or actuator to a coordinate of a joint (see JointForce)."""
         force = JointForce(name, joint, coordinate, stiffness, rest, damping, effort)
@@ -489,7 +488,7 @@ class Mechanism:
         stiffness: float = 0.0,
         rest_length: float = 0.0,
         damping: float = 0.0,
-        effort: float | TimeFunction = 0.0,
+        effort: float | time_functions.TimeFunction = 0.0,
     ) -> PointForce:
         """Add a spring, damper or actuator between points of two bodies (see PointForce)."""
         spring = stiffness, rest_length, damping

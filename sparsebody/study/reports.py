@@ -16,13 +16,11 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import StudyError
 from sparsebody.plots import Line, plot_growth, plot_spy, save_figure
 from sparsebody.plots import elimination_orders as orders
-from sparsebody.study import findings, pages
+from sparsebody.study import findings, machine, pages, runner
 from sparsebody.study.families import Family
 from sparsebody.study.findings import ACCURATE, ERROR, OURS, TIME, FamilyRows
-from sparsebody.study.machine import environments
 from sparsebody.study.plan import AUTO, Study, study_of
 from sparsebody.study.rows import Row, read_results
-from sparsebody.study.runner import DOCUMENT
 from sparsebody.writing import write_errors
 
 SMALLEST = 128.0  # sizes from which on growth is fitted, unless there are too few
@@ -93,7 +91,7 @@ def _findings(study: Study | None, rows: Sequence[Row]) -> list[findings.Finding
 
 def _study_in(folder: Path) -> Study | None:
     """Return the study of the results in a folder; None where it cannot be used here."""
-    file = folder / DOCUMENT
+    file = folder / runner.DOCUMENT
     try:
         return study_of(json.loads(file.read_text())) if file.exists() else None
     except (StudyError, ValueError):  # modules or peers that are not on this machine
@@ -156,7 +154,7 @@ class _Report:
             "least-squares fits in logarithms."
         )
         keys = ("processor", "cores", "memory_gb", "python", "packages", "blas", "commit")
-        recorded = environments(folder)
+        recorded = machine.environments(folder)
         for one in recorded[-1:]:
             yield pages.Table(("where", ""), [(key, str(one.get(key, ""))) for key in keys])
         if len(recorded) > 1:

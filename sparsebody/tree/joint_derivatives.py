@@ -14,11 +14,10 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import System
-from sparsebody.tree import recursions
+from sparsebody.tree import recursions, tree_choice
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import NO_FORCE, NONE_PRESCRIBED, TreeMotion, checked_coordinates
 from sparsebody.tree.spanning_tree import AnyTree
-from sparsebody.tree.tree_choice import tree_of
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -63,7 +62,7 @@ class TreeDerivatives:
     """
 
     def __init__(self, system: System, tree: AnyTree = "minimum-nonzeros") -> None:
-        self.tree = tree = tree_of(system, tree)
+        self.tree = tree = tree_choice.tree_of(system, tree)
         self.system, n = system, tree.n_velocities
         if tree.n_loops:
             name = system.joint_names[int(tree.loop_joint[0])]

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsebody import errors, spatial
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import padded
-from sparsebody.errors import ModelError, check_name
-from sparsebody.spatial import motion_cross
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import link_accelerations
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -202,7 +201,7 @@ def _fill_about_one_origin(
         native.fill_loop_blocks(tree.links, shifted, link, wrench, *target)
         v_p, v_s = padded(_about_origin(motion.velocity, d))[link].swapaxes(0, 1)
         a_p, a_s = padded(_about_origin(acceleration, d))[link].swapaxes(0, 1)
-        a = a_s - a_p + np.einsum("mab,mb->ma", motion_cross(v_s), v_p)
+        a = a_s - a_p + np.einsum("mab,mb->ma", spatial.motion_cross(v_s), v_p)
         k[own] -= np.einsum("ma,ma->m", T, a)  # k = k_stab - T' (a_s - a_p + v_s x v_p)
     return k
 
@@ -263,11 +262,11 @@ def loop_equations(
 
     Raises UnknownNameError if there are no such coordinates, ModelError if K is too large.
     """
-    check_name(coordinates, COORDINATES, "coordinates")
+    errors.check_name(coordinates, COORDINATES, "coordinates")
     clusters = loop_clusters(problem.tree) if clusters is None else clusters
     n_entries = int(clusters.start[-1])
     if n_entries > MOST_ENTRIES:
-        raise ModelError(
+        raise errors.ModelError(
             f"K of {problem.system.name!r} has {n_entries:.2g} entries in "
             f"{clusters.n_clusters} loop clusters; use method 'sparse'"
         )

@@ -17,10 +17,9 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError, RankWarning, SingularSystemError, check_name, warn_user
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
-from sparsebody.tree import loop_constraints
+from sparsebody.tree import loop_constraints, recursions
 from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
-from sparsebody.tree.recursions import ltl_factor, symmetric
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 
 Solution: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]  # x, lambda (m,), and kept rows
@@ -98,7 +97,7 @@ class LoopsDirect(LoopDynamics):
                 f"the dense system of {self.system.name!r} has {n_unknowns} unknowns, more than "
                 f"{MOST_UNKNOWNS}; use method 'loops-force' or 'sparse'"
             )
-        H, size = symmetric(self.tree.pattern, H), loops.size
+        H, size = recursions.symmetric(self.tree.pattern, H), loops.size
         scale = 1.0 / np.sqrt(np.diag(H))
         K = loops.matrix * scale / size[:, None]
         keep = independent_rows(K)
@@ -228,7 +227,7 @@ class LoopsForce(LoopDynamics):
 
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
         """Return x, lambda, kept rows; warn where an inconsistent state violates the others."""
-        L, z = ltl_factor(self.tree, H), right.copy()
+        L, z = recursions.ltl_factor(self.tree, H), right.copy()
         native.solve_upper(self.tree.pattern, L, z[None])
         x, force, is_left_out = self._by_products(loops, L, z)
         dropped = _dropped_residual(loops, x, self.keep)

@@ -11,16 +11,13 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.equations import Accelerations, SystemMotion, accelerations
-from sparsebody.equations.system_motion import checked_vectors, model_loads, padded
+from sparsebody.assembly import body_forces, kkt_structure
+from sparsebody.equations import Accelerations, SystemMotion, accelerations, system_motion
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
-from sparsebody.tree import recursions
+from sparsebody.tree import recursions, tree_choice
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
-from sparsebody.tree.tree_choice import tree_of
 
 LEAST_DIVISOR = 1e-300
 
@@ -42,7 +39,7 @@ class TreeProblem(SystemMotion):
     ) -> None:
         check_state(tree.system, state)
         if body_force is not None:
-            body_force = checked_vectors(tree.system, body_force, "body_force")
+            body_force = system_motion.checked_vectors(tree.system, body_force, "body_force")
         names = ("position", "orientation", "velocity", "coordinate")
         if not all(getattr(state, name).flags.carray for name in names):
             plain = {name: np.array(getattr(state, name), order="C") for name in names}
@@ -85,7 +82,7 @@ class TreeProblem(SystemMotion):
         system = self.system
         if not system.has_loads:
             return self.body_force
-        load = model_loads(system, self.state)
+        load = system_motion.model_loads(system, self.state)
         return load if self.body_force is None else load + self.body_force
 
     @cached_property
@@ -145,7 +142,7 @@ class TreeDynamics(ABC):
         accelerations.check_baumgarte(baumgarte)
         self.system, self.reactions, self.baumgarte = system, reactions, baumgarte
         tree = self.best_tree if tree == "auto" else tree
-        self.tree = tree_of(system, tree)
+        self.tree = tree_choice.tree_of(system, tree)
         self.prepare()
 
     @abstractmethod
@@ -201,7 +198,7 @@ def accelerations_of(
     if tree.n_loops:
         wrench = problem.joint_wrenches(multiplier)[tree.loop_joint]
         load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
-        add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
+        body_forces.add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
         force = recursions.link_forces(tree, motion, load)
     tau, acceleration, transmitted = recursions.recursion(tree, motion, solution.qdd, force)
     native.tree_multipliers(
@@ -241,7 +238,7 @@ def _residual(
     rows = tree.loop_rows
     if len(rows):
         A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
-        terms = A * padded(bodies)[system.ends[system.row_joint[rows]]]
+        terms = A * system_motion.padded(bodies)[system.ends[system.row_joint[rows]]]
         free = max(np.abs(bodies).max(), weight)  # a rigid loop rests
         size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, LEAST_DIVISOR)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)

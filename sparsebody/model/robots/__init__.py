@@ -6,9 +6,8 @@ from pathlib import Path
 
 from sparsebody.errors import FileFormatError, ModelError, ModelWarning, check_name
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.robots import robot_file, robot_forces
 from sparsebody.model.robots import robot_joints as parts
-from sparsebody.model.robots.robot_file import note_omissions, read_source
-from sparsebody.model.robots.robot_forces import add_distances, add_forces
 
 __all__ = ["read_robot"]
 
@@ -62,17 +61,17 @@ def read_robot(
         tendons, and other forces that have no counterpart.
     """
     check_name(on_unsupported, ("error", "warn"), "on_unsupported")
-    source = read_source(Path(path), keyframe, strict=on_unsupported == "error")
+    source = robot_file.read_source(Path(path), keyframe, strict=on_unsupported == "error")
     try:
-        note_omissions(source)
+        robot_file.note_omissions(source)
         constants = parts.constant_joints(source)
         source.check()
         mechanism = Mechanism(source.name, source.gravity)
         parts.add_bodies(mechanism, source)
         coordinates = parts.add_joints(mechanism, source, constants)
         parts.add_loop_joints(mechanism, source)
-        add_distances(mechanism, source)
-        add_forces(mechanism, source, coordinates)
+        robot_forces.add_distances(mechanism, source)
+        robot_forces.add_forces(mechanism, source, coordinates)
         source.check()
     except FileFormatError:
         raise
