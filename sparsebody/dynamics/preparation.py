@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from sparsebody import factorization as backends
 from sparsebody import ranks, tolerances
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
@@ -21,16 +22,7 @@ from sparsebody.dynamics import compliant_reactions, evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
 from sparsebody.errors import ModelError, UnknownNameError, check_name
-from sparsebody.factorization import (
-    FACTORIZATIONS,
-    LARGE,
-    Case,
-    Work,
-    check_memory,
-    choose_factorization,
-    is_available,
-    predict_seconds,
-)
+from sparsebody.factorization import Case, check_memory, is_available, predict_seconds
 from sparsebody.factorization.krylov import PRECONDITIONERS
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.model import State, System, subgroups
@@ -116,7 +108,7 @@ class SolverChoice:
     order: IntArray  # (n_blocks,)
     metrics: Mapping[str, elimination_tree.OrderingMetrics]  # of every ordering that was tried
     seconds: Mapping[str, Mapping[str, float]]  # predicted, by ordering and factorization
-    work: Work  # of the pair taken
+    work: backends.Work  # of the pair taken
 
     def solver(self, threads: int) -> Solver:
         """Return the pair for an assembler."""
@@ -131,7 +123,7 @@ class SolverChoice:
         """Names and predictions, for people and for JSON; those of all pairs are of one thread."""
         is_mumps = self.factorization == "mumps"
         workers = ranks.n_ranks() if is_mumps else threads
-        seconds, size = FACTORIZATIONS[self.factorization].predict(self.work, workers)
+        seconds, size = backends.FACTORIZATIONS[self.factorization].predict(self.work, workers)
         by = f" by {workers} {'ranks' if is_mumps else 'threads'}" if workers > 1 else ""
         return {
             "ordering": self.ordering,
@@ -173,7 +165,7 @@ def choose_solver(
 
 def _quick_choice(pattern: BlockPattern, names: list[str], factorization: Names) -> SolverChoice:
     """Return the best pair of some orderings; of large mechanisms, by samples."""
-    if pattern.n_primal < LARGE:
+    if pattern.n_primal < backends.LARGE:
         return _best(pattern, names, factorization)
     sample = sampled(pattern)
     tried = _best(sample, names, factorization).seconds
@@ -212,12 +204,12 @@ def _best(
 ) -> SolverChoice:
     """Return the pair with the least predicted time among some orderings, the first of equals."""
     cases = {name: Case(pattern, order(pattern, name, positions)) for name in names}
-    backends = (factorization,) if isinstance(factorization, str) else factorization
+    kinds = (factorization,) if isinstance(factorization, str) else factorization
 
     def predictions(case: Case) -> dict[str, float]:
         if factorization == "auto":
-            return choose_factorization(pattern, case.order, case)[1]
-        return {kind: predict_seconds(kind, pattern, case.order, case) for kind in backends}
+            return backends.choose_factorization(pattern, case.order, case)[1]
+        return {kind: predict_seconds(kind, pattern, case.order, case) for kind in kinds}
 
     seconds = {name: predictions(case) for name, case in cases.items()}
     usable = () if isinstance(factorization, str) else PRECONDITIONERS  # of all rows
@@ -229,7 +221,7 @@ def _best(
     )
     metrics = {name: case.metrics for name, case in cases.items()}
     case = cases[names[best]]
-    work = FACTORIZATIONS[backend].work(case)
+    work = backends.FACTORIZATIONS[backend].work(case)
     return SolverChoice(names[best], backend, case.order, metrics, seconds, work)
 
 

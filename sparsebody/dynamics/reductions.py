@@ -18,17 +18,8 @@ from sparsebody import errors, ordering, spatial, tolerances
 from sparsebody._core import dynamics, factorization, model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.assembler import (
-    NO_TERMS,
-    Assembler,
-    GeneralRows,
-    ReactionTree,
-    Solver,
-    SpatialAssembler,
-    Table,
-    state_arrays,
-    successor_frames,
-)
+from sparsebody.dynamics import assembler as assemblers
+from sparsebody.dynamics.assembler import Assembler, GeneralRows, ReactionTree, Solver, Table
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.factorization import analyze, choose_factorization, krylov, unit_factors
 from sparsebody.model import PointOnPlane, State, System
@@ -86,7 +77,7 @@ class PlanarRows:
             n_coordinates=len(system.coordinates.joint),
         )
         evaluated.threads = self.threads
-        evaluated.fill_rows_on_successors(table.native, successor_frames(system))
+        evaluated.fill_rows_on_successors(table.native, assemblers.successor_frames(system))
         return evaluated, right, x
 
     def at(self, state: State) -> tuple[FloatArray, FloatArray] | None:
@@ -94,9 +85,9 @@ class PlanarRows:
         system, bodies = self.system, np.arange(self.system.n_bodies)
         table = self.table(bodies, np.arange(system.n_rows))
         evaluated, *_ = self.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
-        arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
+        arrays: Any = (np.array(array, order="C") for array in assemblers.state_arrays(state)[:4])
         terms = self.terms.at(state, None)
-        status = evaluated.assemble((*arrays, state.time), terms, NO_TERMS.gamma)
+        status = evaluated.assemble((*arrays, state.time), terms, assemblers.NO_TERMS.gamma)
         if status != unit_factors.REGULAR:
             return None
         return table.values, np.sqrt(np.einsum("rsa,rsa->r", table.values, table.values))
@@ -154,14 +145,14 @@ class PlanarAssembler(Assembler):
         self, state: State, acceleration: FloatArray, multiplier: FloatArray
     ) -> None:
         """Correct the newest solution, by QR, with residuals of 31 digits made from its state."""
-        plain = state_arrays(self.plain(state))
+        plain = assemblers.state_arrays(self.plain(state))
         self._extended.solve(self.native, plain, self._terms, self._stabilization)
         multiplier[:] = 0.0
         self.native.to_user_order(acceleration, multiplier)
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
-        return dynamics.ExtendedPlanarSystem(self.native, successor_frames(self.system))
+        return dynamics.ExtendedPlanarSystem(self.native, assemblers.successor_frames(self.system))
 
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
@@ -421,7 +412,7 @@ class Subgroups:
         return on_freedoms, size
 
 
-class SubgroupAssembler(SpatialAssembler):
+class SubgroupAssembler(assemblers.SpatialAssembler):
     """Rows and forces multiplied by constant bases of what each body can do about the world."""
 
     with_rows = Assembler.with_rows

@@ -9,17 +9,9 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.model import columns
 from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations, trusted
-from sparsebody.model.columns import (
-    column,
-    distinct,
-    first_wrong,
-    joined,
-    objects,
-    repeated,
-    shown,
-    vector,
-)
+from sparsebody.model.columns import column, distinct, joined, objects, repeated, shown, vector
 from sparsebody.model.elasticity import row_matrices, split
 from sparsebody.model.joints import JointType
 from sparsebody.model.names import WORLD, Names
@@ -96,8 +88,8 @@ class JointColumns:
         prescribed = {
             k: self.prescribed[j] for k, j in enumerate(index.tolist()) if j in self.prescribed
         }
-        columns = {name: getattr(self, name)[index] for name in ("type_index", *PLAIN_COLUMNS)}
-        return replace(self, **columns, prescribed=prescribed)
+        fields = {name: getattr(self, name)[index] for name in ("type_index", *PLAIN_COLUMNS)}
+        return replace(self, **fields, prescribed=prescribed)
 
     @classmethod
     def joined(cls, parts: "Sequence[JointColumns]") -> "JointColumns":
@@ -141,9 +133,9 @@ def joint_columns(
         row_matrices(names, types, type_index, damping, "damping"),
     )
     first, second = frames
-    columns = JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
-    _check_compliances(names, columns)
-    return columns
+    joints = JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
+    _check_compliances(names, joints)
+    return joints
 
 
 def _check_compliances(names: Sequence[str], joints: JointColumns) -> None:
@@ -267,7 +259,7 @@ def frames_of_world(
     n, who, (axis, x_axis) = len(names), shown(what, names), axes_given
     origin = column(point, (3,), n, who, "point")
     if not np.isfinite(distinct(origin)).all():
-        i = first_wrong(n, lambda some: bool(np.isfinite(origin[some]).all()))
+        i = columns.first_wrong(n, lambda some: bool(np.isfinite(origin[some]).all()))
         vector(origin[i], shown(what, names[i : i + 1]), "point")
     e_z = column((0.0, 0.0, 1.0) if axis is None else axis, (3,), n, who, "axis")
     e_x = None if x_axis is None else column(x_axis, (3,), n, who, "x axis")

@@ -22,16 +22,7 @@ from sparsebody import schemas, writing
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
 from sparsebody.model import connections, elasticity
-from sparsebody.model.bodies import (
-    BODY_NUMBERS,
-    SHAPES,
-    BodyColumns,
-    CompoundShape,
-    Frame,
-    Frames,
-    Mesh,
-    Solid,
-)
+from sparsebody.model.bodies import SHAPES, BodyColumns, CompoundShape, Frame, Frames, Mesh, Solid
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -51,7 +42,10 @@ FORCES: dict[str, type[Force]] = {"joint": JointForce, "point": PointForce}
 FORCES |= {"external": ExternalForce, "bushing": Bushing, "beam": Beam}
 ROW_MATRICES = ("compliance", "damping")  # of joints: a number, that of each row, or a matrix
 BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
-    name: (BODY_NUMBERS.get(name, (3, 3)), None if given.default is given.empty else given.default)
+    name: (
+        BodyColumns.SIZES.get(name, (3, 3)),
+        None if given.default is given.empty else given.default,
+    )
     for name, given in inspect.signature(Mechanism.add_body).parameters.items()
     if name not in ("self", "name", "shape")
 }

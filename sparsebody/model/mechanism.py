@@ -13,15 +13,7 @@ from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.html_tables import counted, few, html_facts, lengths
 from sparsebody.model import connections, time_functions
-from sparsebody.model.bodies import (
-    BODY_NUMBERS,
-    BodyColumns,
-    Frame,
-    Frames,
-    RigidBody,
-    Shape,
-    body_columns,
-)
+from sparsebody.model.bodies import BodyColumns, Frame, Frames, RigidBody, Shape, body_columns
 from sparsebody.model.columns import Table, shown, vector
 from sparsebody.model.connections import Joint, JointColumns, Motion
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
@@ -40,7 +32,7 @@ InBodies = tuple[Frame | Frames | None, Frame | Frames | None]
 
 _NO_ENDS = np.zeros(0, dtype=np.intp)
 NO_BODIES = body_columns(
-    [], np.ones(3), None, **{name: np.zeros(shape) for name, shape in BODY_NUMBERS.items()}
+    [], np.ones(3), None, **{name: np.zeros(shape) for name, shape in BodyColumns.SIZES.items()}
 )
 _NO_FRAMES = connections.frames_of_bodies("joints", [], None, None)
 NO_JOINTS = connections.joint_columns([], [], (_NO_ENDS, _NO_ENDS), _NO_FRAMES, None)
@@ -271,7 +263,7 @@ class Mechanism:
             "linear_velocity": linear_velocity,
             "angular_velocity": angular_velocity,
         }
-        sizes = {name: (value, len(BODY_NUMBERS[name])) for name, value in arrays.items()}
+        sizes = {name: (value, len(BodyColumns.SIZES[name])) for name, value in arrays.items()}
         names = named(names, "bodies", **sizes)
         check_names(names, self._bodies.names, "body", reserved=WORLD)
         first = self.n_bodies
