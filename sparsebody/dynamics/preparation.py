@@ -22,7 +22,7 @@ from sparsebody.dynamics import compliant_reactions, evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
 from sparsebody.errors import ModelError, UnknownNameError, check_name
-from sparsebody.factorization import Case, check_memory, is_available, predict_seconds
+from sparsebody.factorization import LARGE, Case, check_memory, is_available, predict_seconds
 from sparsebody.factorization.krylov import PRECONDITIONERS
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.model import State, System, subgroups
@@ -165,7 +165,7 @@ def choose_solver(
 
 def _quick_choice(pattern: BlockPattern, names: list[str], factorization: Names) -> SolverChoice:
     """Return the best pair of some orderings; of large mechanisms, by samples."""
-    if pattern.n_primal < backends.LARGE:
+    if pattern.n_primal < LARGE:
         return _best(pattern, names, factorization)
     sample = sampled(pattern)
     tried = _best(sample, names, factorization).seconds
