@@ -149,18 +149,16 @@ def check_advice(
     return AdviceCheck(tuple(ranks), tuple(redundant), expected, certain, violation, difference)
 
 
-def _violation(
-    dynamics: ForwardDynamics, state: State, acceleration: FloatArray, free: FloatArray
-) -> float:
+def _violation(dynamics: ForwardDynamics, state: State, a: FloatArray, free: FloatArray) -> float:
     """Return the largest violation of a row, by the largest sum of what enters rows in size.
 
-    That is what `acceleration` contributes, or those `free` of constraints.
+    That is what `a` contributes, or those `free` of constraints.
     """
     system, constraint = dynamics.system, dynamics.evaluate(state).constraint
     ends = system.ends[system.row_joint]
     is_body = (ends >= 0)[:, :, None]
     terms, of_free = (  # (n_rows, 2, 6) the products that A a sums
-        constraint.rows * np.where(is_body, a[ends], 0.0) for a in (acceleration, free)
+        constraint.rows * np.where(is_body, x[ends], 0.0) for x in (a, free)
     )
     scale = np.maximum(np.abs(terms), np.abs(of_free)).sum(axis=(1, 2))
     error = np.abs(terms.sum(axis=(1, 2)) - constraint.acceleration)

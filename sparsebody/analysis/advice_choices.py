@@ -20,7 +20,6 @@ from sparsebody.analysis.determined_reactions import (
     ReactionReport,
     circulations,
     constraints,
-    cycle_wrenches,
     joint_sizes,
     listed,
     null_wrenches,
@@ -217,6 +216,9 @@ class Choice(NamedTuple):
     relaxation: Relaxation
 
 
+Choices = list[Choice]  # of several joints, made together
+
+
 @dataclass(frozen=True, eq=False)
 class Pose:
     """A mechanism at one pose: what circulates in its loops."""
@@ -230,7 +232,7 @@ class Pose:
 
     def wrenches(self, loop: int) -> dict[int, FloatArray]:
         """Return (6, dimension) what circulates at each joint of a loop, moments / its length."""
-        wrench = cycle_wrenches(self.circulations, loop, self.axes, self.origin)
+        wrench = self.circulations.on_joints(loop, self.axes, self.origin)
         joints = self.circulations.cycles[loop].tolist()
         return dict(zip(joints, wrench, strict=True))
 
@@ -264,9 +266,7 @@ def clearness(work: FloatArray) -> float:
     return float(np.linalg.svd(work, compute_uv=False)[-1])
 
 
-def choose_in_loop(
-    system: System, loop: int, own: IntArray, poses: list[Pose]
-) -> list[list[Choice]]:
+def choose_in_loop(system: System, loop: int, own: IntArray, poses: list[Pose]) -> list[Choices]:
     """Return choices, the best first; each takes all that circulates in the loop, at all poses.
 
     `own` (n,) are joints of the loop that may be replaced.
@@ -294,11 +294,9 @@ def choose_in_loop(
     return []
 
 
-def _together(
-    works: list[tuple[Choice, list[FloatArray]]], n: int, size: int
-) -> list[list[Choice]]:
+def _together(works: list[tuple[Choice, list[FloatArray]]], n: int, size: int) -> list[Choices]:
     """Return the choices of n joints that take all of it."""
-    ranked: list[tuple[float, list[Choice]]] = []
+    ranked: list[tuple[float, Choices]] = []
     for group in combinations(works, n):
         choices = [choice for choice, _ in group]
         if sum(choice.relaxation.n_removed for choice in choices) != size:
@@ -316,7 +314,7 @@ def _together(
 
 def choose_in_cluster(
     system: System, joints: IntArray, free: BoolArray, size: int, pose: Pose
-) -> list[list[Choice]]:
+) -> list[Choices]:
     """Return one or two choices, which may leave a rest; none where it would take too long.
 
     Each replacement has to take wrenches that earlier ones have left. The second choice prefers the
@@ -331,7 +329,7 @@ def choose_in_cluster(
     null = np.linalg.qr(null.reshape(-1, n_vectors))[0].reshape(null.shape)
     lengths = joint_sizes(system)
 
-    def greedy(order: IntArray, may_remove: bool) -> list[Choice]:
+    def greedy(order: IntArray, may_remove: bool) -> Choices:
         """Choose until nothing is left, the clearest of those that save most rows first.
 
         What is left only shrinks, so a choice is looked at again only when it comes first: Minoux
@@ -368,10 +366,10 @@ def choose_in_cluster(
                 remaining -= n_removed
         return list(taken.values())
 
-    def n_removed(choices: list[Choice]) -> int:
+    def n_removed(choices: Choices) -> int:
         return sum(choice.relaxation.n_removed for choice in choices)
 
-    order, combinations = np.arange(len(joints)), list[list[Choice]]()
+    order, combinations = np.arange(len(joints)), list[Choices]()
     for may_remove in (False, True):
         combinations += [greedy(way, may_remove) for way in (order, order[::-1])]
         combinations.sort(key=lambda choices: (size - n_removed(choices), len(choices)))
@@ -421,7 +419,7 @@ def choices_by_loop(
 
 
 def _loop_advice(
-    system: System, joints: IntArray, loops: int, redundant: int, choices: list[list[Choice]] | None
+    system: System, joints: IntArray, loops: int, redundant: int, choices: list[Choices] | None
 ) -> LoopAdvice:
     """Return choices by the names of joints; None where they are too many to be looked at."""
     names, types = system.joint_names, system.joint_types

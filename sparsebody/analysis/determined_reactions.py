@@ -60,6 +60,20 @@ class Circulations:
     share: FloatArray  # (n_joints, 6) largest part of a unit circulation by component in S axes
     sample: FloatArray  # (n_joints, 6, N_SAMPLES) random ones, forces and moments / joint size
 
+    def on_joints(self, cycle: int, axes: FloatArray, origin: FloatArray) -> FloatArray:
+        """Return (n_joints of the cycle, 6, dimension) in S axes, moments / length.
+
+        axes (n_joints, 3, 3) and origin (n_joints, 3) are those of `successor_frames`.
+        """
+        entries = slice(*self.cycles.start[cycle : cycle + 2])
+        joints, sign = self.cycles.edge[entries], self.cycles.sign[entries]
+        basis, L = self.wrench[cycle, : self.dimension[cycle]], self.length[cycle]
+        arm = (self.center[cycle] - origin[joints]) / L
+        force = np.broadcast_to(basis[:, 3:], (len(joints), *basis[:, 3:].shape))
+        moment = basis[:, :3] + np.cross(arm[:, None], force)
+        wrench = np.concatenate([moment @ axes[joints], force @ axes[joints]], axis=2)
+        return np.asarray(sign[:, None, None] * np.swapaxes(wrench, 1, 2))
+
 
 def joint_sizes(system: System) -> FloatArray:
     """Return (n_joints,) distances of the joints from the centers of mass that they hold [m]."""
@@ -118,20 +132,6 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
         np.random.default_rng(seed).normal(size=(n, 6, N_SAMPLES)),
     )
     return Circulations(cycles, dimension, wrench, center, length, gap, share, sample)
-
-
-def cycle_wrenches(
-    loops: Circulations, cycle: int, axes: FloatArray, origin: FloatArray
-) -> FloatArray:
-    """Return (n_joints of the cycle, 6, dimension) what circulates, in S axes, moments / length."""
-    entries = slice(loops.cycles.start[cycle], loops.cycles.start[cycle + 1])
-    joints, sign = loops.cycles.edge[entries], loops.cycles.sign[entries]
-    basis, L = loops.wrench[cycle, : loops.dimension[cycle]], loops.length[cycle]
-    arm = (loops.center[cycle] - origin[joints]) / L
-    force = np.broadcast_to(basis[:, 3:], (len(joints), *basis[:, 3:].shape))
-    moment = basis[:, :3] + np.cross(arm[:, None], force)
-    wrench = np.concatenate([moment @ axes[joints], force @ axes[joints]], axis=2)
-    return np.asarray(sign[:, None, None] * np.swapaxes(wrench, 1, 2))
 
 
 Weights = Callable[[int], FloatArray]

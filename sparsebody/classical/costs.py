@@ -322,18 +322,21 @@ _LONGEST_BATCHES = 0.1  # all batches for one number [s]
 _LONGEST_CALLS = 0.4  # all calls of more than half of that, unless they are two [s]
 
 
+Times = dict[int, float]  # by numbers of joints
+
+
 @dataclass(frozen=True, eq=False)
 class Cost:
     """What an algorithm costs on arms of revolute joints in general position."""
 
     algorithm: str
     operations: Counts
-    compiled: dict[int, float]  # joints -> least CPU time [s] of one call from compiled code;
+    compiled: Times  # joints -> least CPU time [s] of one call from compiled code;
     #   empty without Numba
-    python: dict[int, float]
+    python: Times
 
     @property
-    def counted(self) -> dict[int, float]:
+    def counted(self) -> Times:
         """Multiplications and additions at the sizes of the times."""
         return {n: self.operations.total(n) for n in self.compiled or self.python}
 
@@ -373,17 +376,15 @@ def measured(algorithm: algorithms.Algorithm, counts: Counts, sizes: Sequence[in
     return Cost(algorithm.name, counts, compiled_times, python_times)
 
 
-def fitted(values: dict[int, float]) -> Growth | None:
+def fitted(values: Times) -> Growth | None:
     """Return the power of n through the largest sizes; None with fewer than two sizes."""
     sizes, times = np.array(sorted(values.items()), dtype=float).reshape(-1, 2)[-_FITTED:].T
     return growth(sizes, times) if values else None
 
 
-def _times(
-    time_of: Callable[[int], float], sizes: Sequence[int], patience: float
-) -> dict[int, float]:
+def _times(time_of: Callable[[int], float], sizes: Sequence[int], patience: float) -> Times:
     """Return times by size, until a call takes long."""
-    times: dict[int, float] = {}
+    times: Times = {}
     for n in sizes:
         times[n] = time_of(n)
         if times[n] > patience and len(times) >= _FITTED:
@@ -440,7 +441,7 @@ def cost_panels(costs: Sequence[Cost]) -> dict[str, list[Line]]:
     return {title: lines for title, lines in panels.items() if lines}
 
 
-def _line(cost: Cost, values: dict[int, float]) -> Line:
+def _line(cost: Cost, values: Times) -> Line:
     n, y = np.array(sorted(values.items()), dtype=float).T
     fit = fitted(values)
     ends = np.empty(0) if fit is None else np.array([fit.smallest, fit.largest])

@@ -133,10 +133,8 @@ MOST_STEPS = 1000  # of conjugate gradients
 RESIDUAL_TOLERANCE = 1e-15  # relative residual
 
 
-def least_multipliers(
-    K: csr_array, A: csr_array, keep: BoolArray, multiplier: FloatArray
-) -> FloatArray:
-    """Return the least y (n_rows,) with A' y = A[keep]' multiplier.
+def least_multipliers(K: csr_array, A: csr_array, keep: BoolArray, mu: FloatArray) -> FloatArray:
+    """Return the least y (n_rows,) with A' y = A[keep]' mu.
 
     K (n + rank, n + rank) is [M A_k'; A_k 0] of the rows A_k = A[keep] of all rows A (n_rows, n).
     """
@@ -149,7 +147,7 @@ def least_multipliers(
 
     def transposed_product(t: FloatArray) -> FloatArray:
         """Return C' t."""
-        return solve(dependent.T @ t, np.zeros(len(multiplier)))[1]
+        return solve(dependent.T @ t, np.zeros(len(mu)))[1]
 
     def product(v: FloatArray) -> FloatArray:
         """Return C v."""
@@ -157,7 +155,7 @@ def least_multipliers(
 
     shape = (dependent.shape[0], dependent.shape[0])
     matrix = LinearOperator(shape, lambda s: s + product(transposed_product(s)), dtype=float)
-    t, _ = cg(matrix, product(multiplier), rtol=RESIDUAL_TOLERANCE, maxiter=MOST_STEPS)
+    t, _ = cg(matrix, product(mu), rtol=RESIDUAL_TOLERANCE, maxiter=MOST_STEPS)
     y = np.empty(len(keep))
-    y[keep], y[~keep] = multiplier - transposed_product(t), t
+    y[keep], y[~keep] = mu - transposed_product(t), t
     return y

@@ -69,7 +69,7 @@ class _Conditioning:
             return np.asarray(self._product(pull, np.zeros(self.m))[self.n :] / self.norm)
 
         def inverse_gram(y: FloatArray) -> FloatArray:
-            return -self.norm * self._solution(np.zeros(self.n), self.norm * y)[self.n :]
+            return -self.norm * self._solve(np.zeros(self.n), self.norm * y)[self.n :]
 
         sigma_max = float(np.sqrt(saddle.largest_eigenvalue(gram, self.m)))
         if not self.evaluator.has_unique_multipliers:
@@ -82,9 +82,7 @@ class _Conditioning:
     def _product(self, x: FloatArray, y: FloatArray) -> FloatArray:
         return saddle.saddle_product(self.matrix, np.concatenate([x, y]))
 
-    def _solution(
-        self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL
-    ) -> FloatArray:
+    def _solve(self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL) -> FloatArray:
         return self.evaluator.solution(np.concatenate([x, y]), self.time, goal)
 
     def _transport(self, axes: FloatArray) -> FloatArray:
@@ -98,7 +96,7 @@ class _Conditioning:
         """Estimate the largest error that rounding of every term and the residual can cause."""
         assembler, n = self.evaluator.assembler, self.n
         axes, right = assembler.unit_axes(), assembler.right.copy()
-        x = self._solution(right[:n], right[n:], goal=0.0)
+        x = self._solve(right[:n], right[n:], goal=0.0)
         sizes = replace(self.matrix, rows=_sizes(self.matrix, axes))
         terms = saddle.saddle_product(sizes, np.abs(x)) + np.abs(right)
         terms[n:] += saddle.saddle_product(
@@ -109,11 +107,11 @@ class _Conditioning:
 
         def moved(z: FloatArray) -> FloatArray:
             weighted = error * z
-            return _to_user(axes, self._solution(weighted[:n], weighted[n:])[:n])
+            return _to_user(axes, self._solve(weighted[:n], weighted[n:])[:n])
 
         def felt(v: FloatArray) -> FloatArray:
             transposed = np.einsum("nwk,nk->nw", axes, v.reshape(-1, 6)).ravel()
-            return error * self._solution(transposed, np.zeros(self.m))
+            return error * self._solve(transposed, np.zeros(self.m))
 
         norm = saddle.largest_row_sum(moved, felt, 6 * len(axes))
         scale = largest if largest > FIXED_TOLERANCE * unbound else unbound

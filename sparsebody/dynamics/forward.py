@@ -255,7 +255,7 @@ class ForwardDynamics:
         Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
         """
         used, at, dynamics = self._prepared.own, self._analyzed_at, copy.copy(self)
-        prepared = preparation.with_rows(used, rows, at, self.options)
+        prepared = used.with_rows(rows, at, self.options)
         dynamics._prepared = preparation.for_threads(prepared)
         return dynamics
 
@@ -270,10 +270,10 @@ class ForwardDynamics:
             self._fall_back(failure)
         return self.run(function)
 
-    def _fall_back(self, failure: ReductionViolated | InaccurateFactors) -> None:
+    def _fall_back(self, failure: preparation.Failure) -> None:
         """Go over to another evaluator in this thread."""
-        own, state = self._prepared.own, self._analyzed_at
-        self._prepared.own = preparation.fallback(own, failure, state, self.options)
+        own, at = self._prepared.own, self._analyzed_at
+        self._prepared.own = own.fallback(failure, at, self.options)
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups about the world."""
@@ -462,7 +462,7 @@ class Evaluation(SystemMotion):
         assembler = evaluator.assembler
         if dynamics.residuals == "extended" and evaluator.fused is not None:
             assert isinstance(assembler, reductions.PlanarAssembler)
-            assembler.solve_extended(state, *output)
+            assembler.refine_by_qr(state, *output)
         tree = assembler.reaction_tree if multiplier.size > 0 else None
         if tree is not None:
             tree.add_reactions(DesiredMotion(self.system, state, force, output[0]), multiplier)

@@ -228,6 +228,9 @@ def _best(
 # ---- rows and freedoms -------------------------------------------------------------------------
 
 
+Failure: TypeAlias = ReductionViolated | evaluators.InaccurateFactors
+
+
 @dataclass(frozen=True, eq=False)
 class Preparation:
     """The evaluator, and the decisions that it rests on."""
@@ -242,6 +245,49 @@ class Preparation:
 
     def __post_init__(self) -> None:
         self.structure.pattern.forget_adjacency()
+
+    def with_rows(self, rows: IntArray, state: State, options: SolverOptions) -> Preparation:
+        """Return a preparation that keeps `rows`, sorted, of those with a part on the freedoms.
+
+        They are as many as before, and independent. `state` is that of the newest analysis. The
+        result depends on the rows and on the analysis, but not on exchanges between.
+        """
+        assembler, before = self.evaluator.assembler, self.structure
+        assert self.rank_decision is not None
+        is_kept = np.zeros(before.system.n_rows, dtype=bool)
+        is_kept[rows] = True
+        structure = kkt_structure(before.system, is_kept, assembler.width)
+        is_left_out = np.zeros(len(is_kept), dtype=bool)
+        is_left_out[before.rows] = is_left_out[assembler.left_out.rows] = True
+        joints, choice = self.analyzed or (before.joints, self.choice)
+        analyzed = joints, choice
+        if not np.array_equal(structure.joints, joints):
+            names = choice.ordering, choice.factorization
+            choice = choose_solver(structure.pattern, *names, state.position)
+        left_out = np.flatnonzero(is_left_out & ~is_kept)
+        assembler = assembler.with_rows(structure, left_out, choice.solver(options.threads))
+        keep = self.rank_decision.keep.copy()
+        keep[before.rows] = False
+        decision = replace(self.rank_decision, keep=keep | is_kept)
+        others = self.reduced_bodies, self.history, analyzed
+        evaluator = evaluators.direct_evaluator(assembler)
+        return Preparation(evaluator, choice, structure, decision, *others)
+
+    def fallback(self, failure: Failure, state: State, options: SolverOptions) -> Preparation:
+        """Return a preparation that can, and tells why in its history.
+
+        Outside subgroups: with all freedoms, decided at `state`. Where factors are inaccurate: QR
+        of the same rows; SingularSystemError if it loses a pivot, too.
+        """
+        assembler = self.evaluator.assembler
+        if isinstance(failure, ReductionViolated):
+            unreduced = prepared_unreduced(assembler.system, state, options)
+            return replace(unreduced, history=(*self.history, f"all freedoms: {failure}"))
+        evaluator = evaluators.BlockQREvaluator(assembler)
+        evaluator.factorize(failure.time)
+        why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
+        history = (*self.history, why)
+        return replace(self, evaluator=evaluator, history=history)
 
 
 class ThreadPreparation(threading.local):
@@ -331,55 +377,3 @@ def prepared_for_krylov(system: System, state: State, options: SolverOptions) ->
         choice = min(choice, other, key=lambda c: c.predicted)
     assembler = SpatialAssembler(structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
-
-
-def with_rows(
-    preparation: Preparation, rows: IntArray, state: State, options: SolverOptions
-) -> Preparation:
-    """Return a preparation that keeps `rows`, sorted, of those with a part on the freedoms.
-
-    They are as many as before, and independent. `state` is that of the newest analysis. What comes
-    out depends on the rows and on the analysis, but not on exchanges between.
-    """
-    assembler, before = preparation.evaluator.assembler, preparation.structure
-    assert preparation.rank_decision is not None
-    is_kept = np.zeros(before.system.n_rows, dtype=bool)
-    is_kept[rows] = True
-    structure = kkt_structure(before.system, is_kept, assembler.width)
-    is_left_out = np.zeros(len(is_kept), dtype=bool)
-    is_left_out[before.rows] = is_left_out[assembler.left_out.rows] = True
-    joints, choice = preparation.analyzed or (before.joints, preparation.choice)
-    analyzed = joints, choice
-    if not np.array_equal(structure.joints, joints):
-        names = choice.ordering, choice.factorization
-        choice = choose_solver(structure.pattern, *names, state.position)
-    left_out = np.flatnonzero(is_left_out & ~is_kept)
-    assembler = assembler.with_rows(structure, left_out, choice.solver(options.threads))
-    keep = preparation.rank_decision.keep.copy()
-    keep[before.rows] = False
-    decision = replace(preparation.rank_decision, keep=keep | is_kept)
-    others = preparation.reduced_bodies, preparation.history, analyzed
-    evaluator = evaluators.direct_evaluator(assembler)
-    return Preparation(evaluator, choice, structure, decision, *others)
-
-
-def fallback(
-    preparation: Preparation,
-    failure: ReductionViolated | evaluators.InaccurateFactors,
-    state: State,
-    options: SolverOptions,
-) -> Preparation:
-    """Return a preparation that can, and tells why in its history.
-
-    Outside subgroups: with all freedoms, decided at `state`. Where factors are inaccurate: QR of
-    the same rows; SingularSystemError if it loses a pivot, too.
-    """
-    assembler = preparation.evaluator.assembler
-    if isinstance(failure, ReductionViolated):
-        unreduced = prepared_unreduced(assembler.system, state, options)
-        return replace(unreduced, history=(*preparation.history, f"all freedoms: {failure}"))
-    evaluator = evaluators.BlockQREvaluator(assembler)
-    evaluator.factorize(failure.time)
-    why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
-    history = (*preparation.history, why)
-    return replace(preparation, evaluator=evaluator, history=history)

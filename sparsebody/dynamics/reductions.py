@@ -141,9 +141,7 @@ class PlanarAssembler(Assembler):
         self.values = rows.values
         self._leave_out(planar.table(bodies, kept.left_out), self.native)
 
-    def solve_extended(
-        self, state: State, acceleration: FloatArray, multiplier: FloatArray
-    ) -> None:
+    def refine_by_qr(self, state: State, acceleration: FloatArray, multiplier: FloatArray) -> None:
         """Correct the newest solution, by QR, with residuals of 31 digits made from its state."""
         plain = assemblers.state_arrays(self.plain(state))
         self._extended.solve(self.native, plain, self._terms, self._stabilization)

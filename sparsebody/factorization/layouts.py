@@ -128,9 +128,10 @@ def band_layout(
     return _layout(pattern, slots, n_values)
 
 
-def _layout(
-    pattern: BlockPattern, slots: Callable[[IntArray, IntArray], IntArray], n_values: int
-) -> SaddleLayout:
+Slots = Callable[[IntArray, IntArray], IntArray]  # (base, stride) of blocks by number
+
+
+def _layout(pattern: BlockPattern, slots: Slots, n_values: int) -> SaddleLayout:
     """Ask `slots` for the blocks of the matrix."""
     block = np.arange(pattern.n_blocks)
     dual = np.repeat(block[pattern.n_primal :, None], 2, axis=1)

@@ -172,7 +172,8 @@ class Substructures:
         bounds = inside + np.append(first, len(of_ends) - inside)
         self.n_inside = int(self.pattern.dual_offsets[inside])
         self.interfaces = [
-            self._interface(tuple(of_ends[a]), a, b, label) for a, b in itertools.pairwise(bounds)
+            self._interface(tuple(of_ends[a]), slice(a, b), label)
+            for a, b in itertools.pairwise(bounds)
         ]
         everything = np.arange(pattern.n_primal, dtype=np.intp)
         of_joints = np.arange(inside, pattern.n_dual, dtype=np.intp)
@@ -202,19 +203,17 @@ class Substructures:
         factor = unit_factors.analyze_multifrontal(own, np.argsort(at))
         return Part(primal, dual, int(at.max(initial=0)), factor)
 
-    def _interface(
-        self, parts: tuple[int, int], first: int, last: int, label: IntArray
-    ) -> Interface:
+    def _interface(self, parts: tuple[int, int], joints: slice, label: IntArray) -> Interface:
         pattern = self.pattern
-        n_rows = np.diff(pattern.dual_offsets)[first:last]
-        ends = np.repeat(pattern.ends[first:last], n_rows, axis=0)
-        dual = slice(int(pattern.dual_offsets[first]), int(pattern.dual_offsets[last]))
+        n_rows = np.diff(pattern.dual_offsets)[joints]
+        ends = np.repeat(pattern.ends[joints], n_rows, axis=0)
+        dual = slice(*(int(pattern.dual_offsets[k]) for k in (joints.start, joints.stop)))
         width = np.arange(pattern.primal_sizes.max(initial=0))
         sides = tuple(np.argmax(label[ends] == part, axis=1) for part in parts)
         places = tuple(
             pattern.offsets[ends[np.arange(len(ends)), side]][:, None] + width for side in sides
         )
-        at = int(self.position[pattern.n_primal :][first:last].max())
+        at = int(self.position[pattern.n_primal :][joints].max())
         place = slice(dual.start - self.n_inside, dual.stop - self.n_inside)
         return Interface((int(parts[0]), int(parts[1])), dual, place, at, sides, places)
 

@@ -457,9 +457,10 @@ class Derivatives(BriefRepr):
         return motion, np.negative(dual, out=dual)
 
 
-def _tail(
-    name: str, array: FloatArray, shape: tuple[int, ...], other: tuple[int, ...] | None
-) -> tuple[int, ...]:
+Shape = tuple[int, ...]
+
+
+def _tail(name: str, array: FloatArray, shape: Shape, other: Shape | None) -> Shape:
     """Return the axes after `shape`, none or one and those of others, or raise ShapeError."""
     tail = array.shape[len(shape) :]
     if array.shape[: len(shape)] != shape or len(tail) > 1:

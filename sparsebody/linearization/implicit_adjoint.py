@@ -331,16 +331,14 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
 
-    def _of_stiffness(
-        self, state: State, y: FloatArray, motion: FloatArray
-    ) -> dict[str, FloatArray]:
-        """Return the gradients of y' K motion by the springs' stiffness in K = W k W'."""
-        at = state, np.zeros_like(motion), np.zeros(self.system.n_rows)
+    def _of_stiffness(self, state: State, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
+        """Return the gradients of y' K u by the springs' stiffness in K = W k W'."""
+        at = state, np.zeros_like(u), np.zeros(self.system.n_rows)
         residuals = Residuals(self.system, *at)
-        of_y, of_motion = (residuals.vjp(x, at[2]) for x in (y, motion))
+        of_y, of_u = (residuals.vjp(x, at[2]) for x in (y, u))
         springs = {"": self.system.joint_forces, "point_": self.system.point_forces}
         return {
-            f"{kind}stiffness": (of_y[f"{kind}effort"] * of_motion[f"{kind}effort"])
+            f"{kind}stiffness": (of_y[f"{kind}effort"] * of_u[f"{kind}effort"])
             * (some.stiffness > 0.0)
             for kind, some in springs.items()
         }

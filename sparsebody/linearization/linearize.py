@@ -16,6 +16,7 @@ about a motion `Linearization.state_space` has the terms of v and a besides.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lstsq, null_space
@@ -82,9 +83,7 @@ class Linearization:
     row_residual: FloatArray  # (n_rows,)
 
     @classmethod
-    def at(
-        cls, system: System, state: State, body_force: FloatArray | None = None
-    ) -> "Linearization":
+    def at(cls, system: System, state: State, body_force: FloatArray | None = None) -> Self:
         """Return that at a state; `body_force` (n_bodies, 6) are wrenches in body axes."""
         dynamics = ForwardDynamics(system, state, reactions="basic", formulation=SPATIAL)
         solution = dynamics(state, body_force=body_force)

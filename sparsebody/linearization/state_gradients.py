@@ -209,11 +209,9 @@ class Adjoint:
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
 
-    def residuals(
-        self, state: State, acceleration: FloatArray, multiplier: FloatArray
-    ) -> Residuals:
+    def residuals(self, state: State, a: FloatArray, lam: FloatArray) -> Residuals:
         """Return the residuals of a motion, with gradients by all parameters."""
-        return Residuals(self.system, state, acceleration, multiplier, self.with_geometry)
+        return Residuals(self.system, state, a, lam, self.with_geometry)
 
     def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         """Add gradients by parameters, of which wrenches are those at a time."""
@@ -280,16 +278,14 @@ class Adjoint:
         at.put_in_plane(remaining)
         return constant + product(back, remaining), remaining, kappa
 
-    def add_wrench(
-        self, velocity: FloatArray, acceleration: FloatArray, y: FloatArray, g: StateGradient
-    ) -> None:
+    def add_wrench(self, v: FloatArray, a: FloatArray, y: FloatArray, g: StateGradient) -> None:
         """Add the gradients of y' (M a + v x* M v)."""
-        across = simulation.cross_products(velocity, y)
+        across = simulation.cross_products(v, y)
         g.acceleration[:] += self.momenta(y)
-        g.velocity[:] -= force_cross(y, self.momenta(velocity))
+        g.velocity[:] -= force_cross(y, self.momenta(v))
         g.velocity[:] -= self.momenta(across)
-        self.add_inertial(-y, acceleration)
-        self.add_inertial(across, velocity)
+        self.add_inertial(-y, a)
+        self.add_inertial(across, v)
 
     def of_factors(
         self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray

@@ -680,9 +680,7 @@ class Mechanism:
         poses = list(zip(position, orientation, strict=True))
         return ends, connections.frames_of_world(what, names, poses, point, *axes)
 
-    def _poses(
-        self, field: str, of_world: Sequence[float], ends: tuple[IntArray, IntArray]
-    ) -> list[FloatArray]:
+    def _poses(self, field: str, of_world: Sequence[float], ends: Ends) -> list[FloatArray]:
         """Return (n, 3) positions or (n, 4) orientations of predecessors and of successors."""
         poses = []
         for bodies in ends:

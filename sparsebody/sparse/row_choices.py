@@ -86,9 +86,10 @@ class RowsOnDemand:
         return self.make(self.number[index], threads=threads)
 
 
-def kernel_part(
-    pattern: BlockPattern, rows: FloatArray
-) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
+KernelPart = tuple[FloatArray, IntArray, IntArray, IntArray]
+
+
+def kernel_part(pattern: BlockPattern, rows: FloatArray) -> KernelPart:
     """Return rows as kernels take them: (rows, ends, first row of each joint, freedoms)."""
     return rows, pattern.ends, pattern.dual_offsets, pattern.primal_sizes
 

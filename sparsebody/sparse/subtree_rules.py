@@ -47,6 +47,9 @@ class Derivation(NamedTuple):
     children: tuple[Key, ...]  # without small ones
 
 
+Derived = tuple[Key, Derivation]  # a subtree, and its root
+
+
 class Shape(NamedTuple):
     """The parts of a production."""
 
@@ -67,15 +70,13 @@ class Productions:
     numbers: dict[Shape, int] = field(default_factory=dict)
     widths: list[int] = field(default_factory=list)  # scalar rows of the largest front of each
 
-    def derivations(
-        self, tree: Elimination, labels: Sequence[Label]
-    ) -> list[tuple[Key, Derivation]]:
+    def derivations(self, tree: Elimination, labels: Sequence[Label]) -> list[Derived]:
         """Return the nodes of a forest, of `labels` by position, from TOP downwards."""
         forest = _Forest(tree, labels)
         number, growing = self._numbered(forest)
         n = len(labels)
         slots: dict[int, Slot] = {n: TOP}
-        derived: list[tuple[Key, Derivation]] = []
+        derived: list[Derived] = []
         for j in range(n, -1, -1):
             slot = slots.pop(j, None)
             if slot is None:
@@ -201,12 +202,12 @@ class Rules:
         steps = {step for rules in self.rules.values() for rule in rules for step in rule.steps}
         return steps <= {0, self.period}
 
-    def predicts(self, derived: Iterable[tuple[Key, Derivation]]) -> bool:
+    def predicts(self, derived: Iterable[Derived]) -> bool:
         """Tell whether an elimination tree is one that the rules derive."""
         return all(derivation in self.derivations(key) for key, derivation in derived)
 
 
-def merged(eliminations: Iterable[Iterable[tuple[Key, Derivation]]]) -> Table:
+def merged(eliminations: Iterable[Iterable[Derived]]) -> Table:
     """Return the derivations of all subtrees of some eliminations."""
     table: dict[Key, set[Derivation]] = defaultdict(set)
     for derived in eliminations:

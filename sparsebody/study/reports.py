@@ -4,7 +4,8 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -98,14 +99,19 @@ def _study_in(folder: Path) -> Study | None:
         return None
 
 
+@dataclass(frozen=True, eq=False)
 class _Report:
     """The parts of one report; its pictures are saved as the parts are made."""
 
-    def __init__(
-        self, rows: Sequence[Row], study: Study | None, output: Path, smallest: float
-    ) -> None:
-        self.rows, self.study, self.output, self.smallest = rows, study, output, smallest
-        self.families = findings.families(rows)
+    rows: Sequence[Row]
+    study: Study | None
+    output: Path
+    smallest: float  # size from which on growth is fitted
+
+    @cached_property
+    def families(self) -> list[FamilyRows]:
+        """The finished rows by family."""
+        return findings.families(self.rows)
 
     def parts(self, folder: Path, patterns: bool) -> Iterator[pages.Part]:
         """Yield all of them; the environment is that recorded in the folder."""

@@ -22,6 +22,7 @@ from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 
+Unknowns: TypeAlias = tuple[FloatArray, FloatArray]  # x and lambda (m,)
 Solution: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]  # x, lambda (m,), and kept rows
 
 
@@ -118,9 +119,7 @@ def independent_rows(K: FloatArray, tolerance: float = RANK_TOLERANCE) -> BoolAr
     return keep
 
 
-def _saddle_solve(
-    H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _saddle_solve(H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray) -> Unknowns:
     """Return x and lambda of H x - K' lambda = right, K x = k, by Bunch and Kaufman's method."""
     m, n = K.shape
     if n + m == 0:
@@ -252,9 +251,7 @@ class LoopsForce(LoopDynamics):
         native.solve_lower(pattern, L, x[None])
         return x, force, is_left_out
 
-    def _by_factors(
-        self, loops: LoopEquations, L: FloatArray, z: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _by_factors(self, loops: LoopEquations, L: FloatArray, z: FloatArray) -> Unknowns:
         """Return x and lambda by a pivoted QR of X; left-out rows come back only beyond doubt."""
         before, clusters, pattern = self.keep, self.clusters, self.tree.pattern
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))

@@ -224,16 +224,14 @@ def checked_finite(bodies: FloatArray, time: float) -> FloatArray:
     return bodies
 
 
-def _residual(
-    problem: TreeProblem, bodies: FloatArray, tau: FloatArray, transmitted: FloatArray
-) -> float:
+def _residual(problem: TreeProblem, bodies: FloatArray, tau: FloatArray, f: FloatArray) -> float:
     """Return the largest relative violation of a loop row, or of S' f = 0 in a tree joint."""
     system, tree = problem.system, problem.tree
     passive = tau if len(tree.is_prescribed) == 0 else tau[~tree.is_prescribed]
     load = 0.0 if problem.load is None else float(np.abs(problem.load).max())
     weight, velocity = np.abs(system.gravity).max(), problem.state.velocity
     inertial = native.largest_inertial_term(system.mass, system.inertia, velocity, bodies, weight)
-    size = max(np.abs(transmitted).max(initial=0.0), load, inertial, LEAST_DIVISOR)
+    size = max(np.abs(f).max(initial=0.0), load, inertial, LEAST_DIVISOR)
     worst = np.abs(passive).max(initial=0.0) / size
     rows = tree.loop_rows
     if len(rows):

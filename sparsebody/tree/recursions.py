@@ -95,25 +95,21 @@ def body_accelerations(tree: SpanningTree, motion: TreeMotion, of_links: FloatAr
     return acceleration
 
 
-def joint_accelerations(
-    tree: SpanningTree, motion: TreeMotion, of_bodies: FloatArray
-) -> FloatArray:
-    """Return qdd (n_velocities,) of accelerations (n, 6) by least squares on S.
+def joint_accelerations(tree: SpanningTree, motion: TreeMotion, a: FloatArray) -> FloatArray:
+    """Return qdd (n_velocities,) of accelerations a (n, 6) by least squares on S.
 
     What of the accelerations tree joints do not admit is ignored.
     """
     qdd = np.empty(tree.n_velocities)
-    native.joint_accelerations(tree.links, motion, of_bodies, qdd)
+    native.joint_accelerations(tree.links, motion, a, qdd)
     return qdd
 
 
-def powers(
-    tree: SpanningTree, motion: TreeMotion, link: IntArray, wrench: FloatArray
-) -> FloatArray:
+def powers(tree: SpanningTree, motion: TreeMotion, link: IntArray, force: FloatArray) -> FloatArray:
     """Return powers (m, n_velocities) of wrenches (m, 2, 6) on links (m, 2). Table 8.4."""
     m, n = len(link), tree.n_velocities
     K = np.zeros(m * n)
-    native.fill_loop_blocks(tree.links, motion, link, wrench, n * np.arange(m), np.arange(n), K)
+    native.fill_loop_blocks(tree.links, motion, link, force, n * np.arange(m), np.arange(n), K)
     return K.reshape(m, n)
 
 
