@@ -146,9 +146,22 @@ eager_option = partial(  # kept for the options that are read after it
 )
 flag = partial(click.option, is_flag=True)
 file_option = partial(click.option, type=PATH)
-json_option = flag("--json", "as_json", help="Print JSON on stdout, and nothing else there.")
-quiet_option = flag("--quiet", help="Show no progress.")
-overwrite_option = eager_option("--overwrite", is_flag=True, help="Replace existing files.")
+
+
+def kept_flag(option: str, text: str) -> Callable[[C], C]:
+    """Return what adds a flag that `is_given` tells of, anywhere in a command."""
+    return eager_option(option, is_flag=True, help=text)
+
+
+def is_given(name: str) -> bool:
+    """Whether a kept flag, such as "json", was given to the command that runs, if any."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(name))
+
+
+json_option = kept_flag("--json", "Print JSON on stdout, and nothing else there.")
+quiet_option = kept_flag("--quiet", "Show no progress.")
+overwrite_option = kept_flag("--overwrite", "Replace existing files.")
 
 
 def name_option(
@@ -194,9 +207,9 @@ def existing_parent(path: Path) -> Path:
     return path
 
 
-def check_new(path: Path, overwrite: bool) -> None:
+def check_new(path: Path) -> None:
     """Raise UsageError if a file would be lost, OutputError if it cannot be written."""
-    if path.exists() and not overwrite:
+    if path.exists() and not is_given("overwrite"):
         raise click.UsageError(f"{path} exists; give another --output, or --overwrite")
     existing_parent(path)
 
@@ -218,9 +231,9 @@ def output_files(
     return [output]
 
 
-def _new_file(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
+def _new_file(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
     if path is not None:
-        check_new(path, ctx.meta["overwrite"])
+        check_new(path)
     return path
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparsebody import progress as bars
+from sparsebody.cli import arguments as arg
 from sparsebody.progress import Report, no_report
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ Update = Callable[[str, float], None]  # update(text, done): what is under way, 
 def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iterator[Update]:
     """Yield update(text, done), which shows how much of all is done, and the time left.
 
-    On stderr if that is a terminal, unless quiet; `steady` as of `sparsebody.progress`.
+    On stderr if that is a terminal, unless quiet, as with --quiet or --json; `steady` as of
+    `sparsebody.progress`.
     """
     with reports(quiet, steady) as report:
         yield lambda text, done: report(text, done, total)
@@ -131,6 +133,7 @@ def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iter
 @contextmanager
 def reports(quiet: bool = False, steady: bool = True) -> Iterator[Report]:
     """Yield report(text, done, all), the same where all is known at the first report only."""
+    quiet = quiet or arg.is_given("quiet") or arg.is_given("json")
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield no_report
         return

@@ -55,7 +55,6 @@ def view(
     shows_order: bool,
     ordering: str,
     recover: bool,
-    as_json: bool,
     **pictures: Any,
 ) -> None:
     """Write a 3-D page of a trajectory (.h5), or of MECHANISM at its initial pose.
@@ -87,7 +86,7 @@ def view(
     name = Path(source.name).stem + ("-order" if shows_order else "")
     file = output or (None if drawn and not opens else Path(f"{name}.html"))
     if file is not None and output is None:
-        arg.check_new(file, click.get_current_context().meta["overwrite"])
+        arg.check_new(file)
     subject = _subject(source, recover)
     if shows_order:
         if isinstance(subject, sb.Trajectory):
@@ -99,7 +98,7 @@ def view(
     if file is not None:
         page.save(file)
     files = [path for path in (file, *drawn.values()) if path is not None]
-    if as_json:
+    if arg.is_given("json"):
         out.print_json({"files": [str(path) for path in files]})
     else:
         out.echo_paths(*files)
@@ -154,7 +153,7 @@ _FORMATS = ("png", "svg", "pdf")
 @click.option("--body", "bodies", multiple=True, metavar="NAME", help="Body to trace; may repeat.")
 @click.option("--instants", type=click.IntRange(1, 24), default=6, help="In pictures of a motion.")
 @click.option("--format", "suffix", type=click.Choice(_FORMATS), default="png")
-@arg.flag("--overwrite", help="Replace existing pictures.")
+@arg.kept_flag("--overwrite", "Replace existing pictures.")
 @arg.flag("--recover", help="Draw what can be read of a damaged trajectory.")
 @arg.solver_options
 @arg.json_option
@@ -163,9 +162,7 @@ def plot(
     output: Path,
     kinds: tuple[str, ...],
     suffix: str,
-    overwrite: bool,
     recover: bool,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Draw a trajectory (.h5) or a mechanism; one picture for each kind."""
@@ -182,11 +179,11 @@ def plot(
         plots.check_format(output)
     files = arg.output_files(output, Path(source.name).stem, "kind", chosen, f".{suffix}")
     for file in files:
-        arg.check_new(file, overwrite)
+        arg.check_new(file)
     figures = [subject.figure(kind) for kind in chosen]
     for figure, file in zip(figures, files, strict=True):
         plots.save_figure(figure, file)
-    if as_json:
+    if arg.is_given("json"):
         named = zip(chosen, map(str, files), strict=True)
         out.print_json({"files": [{"kind": kind, "path": file} for kind, file in named]})
     else:
