@@ -43,7 +43,7 @@ _PIXELS = arg.Parsed("WxH", _pixels, "is no size such as 1280x720, of 64 to 8192
 @click.option("--view", type=click.Choice(viewer.VIEWS), default="default", help="Likewise.")
 @click.option("--theme", type=click.Choice(viewer.THEMES), default="light", help="Likewise.")
 @arg.flag("--reactions", help="Draw reaction forces as arrows in picture and film.")
-@arg.flag("--recover", help="Show what can be read of a damaged trajectory.")
+@arg.kept_flag("--recover", "Show what can be read of a damaged trajectory.")
 @arg.overwrite_option
 @arg.json_option
 def view(
@@ -54,7 +54,6 @@ def view(
     frames: int | None,
     shows_order: bool,
     ordering: str,
-    recover: bool,
     **pictures: Any,
 ) -> None:
     """Write a 3-D page of a trajectory (.h5), or of MECHANISM at its initial pose.
@@ -87,7 +86,7 @@ def view(
     file = output or (None if drawn and not opens else Path(f"{name}.html"))
     if file is not None and output is None:
         arg.check_new(file)
-    subject = _subject(source, recover)
+    subject = _subject(source)
     if shows_order:
         if isinstance(subject, sb.Trajectory):
             raise click.UsageError(f"--order is for mechanisms, but {source.name} is a trajectory")
@@ -106,12 +105,12 @@ def view(
         webbrowser.open(file.resolve().as_uri())
 
 
-def _subject(source: arg.Source, recover: bool) -> sb.Trajectory | sb.Mechanism:
+def _subject(source: arg.Source) -> sb.Trajectory | sb.Mechanism:
     """Return the trajectory or the mechanism."""
     if source.trajectory is None:
         return source.load()
     try:
-        return sb.Trajectory.load(source.trajectory, recover=recover)
+        return sb.Trajectory.load(source.trajectory, recover=arg.is_given("recover"))
     except errors.SimulationError as error:  # a missing file is bad input
         raise click.UsageError(str(error)) from error
 
@@ -154,16 +153,11 @@ _FORMATS = ("png", "svg", "pdf")
 @click.option("--instants", type=click.IntRange(1, 24), default=6, help="In pictures of a motion.")
 @click.option("--format", "suffix", type=click.Choice(_FORMATS), default="png")
 @arg.kept_flag("--overwrite", "Replace existing pictures.")
-@arg.flag("--recover", help="Draw what can be read of a damaged trajectory.")
+@arg.kept_flag("--recover", "Draw what can be read of a damaged trajectory.")
 @arg.solver_options
 @arg.json_option
 def plot(
-    source: arg.Source,
-    output: Path,
-    kinds: tuple[str, ...],
-    suffix: str,
-    recover: bool,
-    **options: Any,
+    source: arg.Source, output: Path, kinds: tuple[str, ...], suffix: str, **options: Any
 ) -> None:
     """Draw a trajectory (.h5) or a mechanism; one picture for each kind."""
     choices = plots.Options(**options)
@@ -171,6 +165,7 @@ def plot(
         subject: plots.Subject = plots.MechanismPictures(source.load(), choices)
     else:
         try:
+            recover = arg.is_given("recover")
             subject = plots.trajectory_subject(source.trajectory, choices, recover=recover)
         except errors.SimulationError as error:  # a missing file or an unknown body is bad input
             raise click.UsageError(str(error)) from error

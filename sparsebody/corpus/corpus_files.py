@@ -6,7 +6,6 @@ README.md explains. Graphs are GraphML (the mechanism) and METIS (its blocks).
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
@@ -24,7 +23,7 @@ from sparsebody.model.mechanism import WORLD
 from sparsebody.schemas import schema_fault
 from sparsebody.sparse import BlockPattern, constraint_matrix, write_array, write_matrix
 from sparsebody.sparse.matrix_files import read_json
-from sparsebody.writing import check_writable, write_errors, write_text
+from sparsebody.writing import StrPath, check_writable, write_errors, write_text
 
 Report = Callable[[str, int, int], None]
 """report(name, done, all): called after every problem."""
@@ -33,7 +32,7 @@ INDEX, UNFINISHED, README, FACTS = "corpus.json", "corpus.part.json", "README.md
 
 
 def write_corpus(
-    directory: str | os.PathLike[str],
+    directory: StrPath,
     plan: CorpusPlan | None = None,
     *,
     overwrite: bool = False,
@@ -292,7 +291,7 @@ def write_metis(pattern: BlockPattern, path: Path) -> None:
 # ---- the index ---------------------------------------------------------------------------------
 
 
-def read_corpus(directory: str | os.PathLike[str]) -> Record:
+def read_corpus(directory: StrPath) -> Record:
     """Return the index of a corpus, with "problems" and "matrices" as lists of dicts.
 
     FileFormatError if there is none, or it is broken.
@@ -307,7 +306,7 @@ def read_corpus(directory: str | os.PathLike[str]) -> Record:
     return index
 
 
-def broken_files(directory: str | os.PathLike[str], index: Record) -> Iterator[Path]:
+def broken_files(directory: StrPath, index: Record) -> Iterator[Path]:
     """Yield the files of a corpus that are missing, or not as they were written."""
     for record in [*index["problems"], *index["matrices"]]:
         folder = Path(directory) / record["folder"]

@@ -55,11 +55,7 @@ class PlanarRows:
         return self.terms.table(bodies, rows, anchor, 3)
 
     def evaluation(
-        self,
-        bodies: IntArray,
-        table: Table,
-        roots: FloatArray,
-        qr: factorization.BlockQR | None = None,
+        self, bodies: IntArray, table: Table, roots: FloatArray, qr: factorization.BlockQR | None
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
         """Return a native evaluation of bodies with roots (n, 2) of inertia and mass, b and x."""
         system = self.system
@@ -84,7 +80,7 @@ class PlanarRows:
         """Return rows (n_rows, 2, 3) for unit inertias, their norms; None for states elsewhere."""
         system, bodies = self.system, np.arange(self.system.n_bodies)
         table = self.table(bodies, np.arange(system.n_rows))
-        evaluated, *_ = self.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
+        evaluated, *_ = self.evaluation(bodies, table, np.ones((system.n_bodies, 2)), qr=None)
         arrays: Any = (np.array(array, order="C") for array in assemblers.state_arrays(state)[:4])
         terms = self.terms.at(state, None)
         status = evaluated.assemble((*arrays, state.time), terms, assemblers.NO_TERMS.gamma)

@@ -1,6 +1,5 @@
 """Mechanisms written as robot files, MJCF or URDF, with what these cannot hold told."""
 
-import os
 from pathlib import Path
 from xml.etree import ElementTree as xml
 
@@ -11,9 +10,7 @@ from sparsebody.model import Mechanism, State
 FORMATS = {".xml": mjcf.mjcf_document, ".mjcf": mjcf.mjcf_document, ".urdf": urdf.urdf_document}
 
 
-def write_robot(
-    mechanism: Mechanism, path: str | os.PathLike[str], state: State | None = None
-) -> None:
+def write_robot(mechanism: Mechanism, path: writing.StrPath, state: State | None = None) -> None:
     """Write a mechanism as MJCF (.xml, .mjcf) or URDF (.urdf), which `load_mechanism` reads.
 
     Bodies are a tree of joints, loop joints are equality constraints of MJCF. Bodies without

@@ -1,7 +1,6 @@
 """Trajectories written for other programs: VTK files for ParaView, tables as CSV and Parquet."""
 
 import csv
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -83,8 +82,8 @@ SUFFIXES = (VTK_SUFFIX, *TABLE_FILES)
 
 
 def export_trajectory(
-    trajectory: Trajectory | str | os.PathLike[str],
-    path: str | os.PathLike[str],
+    trajectory: Trajectory | writing.StrPath,
+    path: writing.StrPath,
     *,
     table: str | None = None,
     mechanism: Mechanism | None = None,
@@ -154,7 +153,7 @@ def export_trajectory(
 
 @contextmanager
 def _opened(
-    trajectory: Trajectory | str | os.PathLike[str],
+    trajectory: Trajectory | writing.StrPath,
 ) -> Iterator[tuple[int, Iterator[Trajectory]]]:
     """Yield the number of records, and all of them in blocks."""
     if not isinstance(trajectory, Trajectory):

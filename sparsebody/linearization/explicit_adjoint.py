@@ -322,21 +322,16 @@ class ExplicitAdjoint(Adjoint):
         return g
 
     def _close(
-        self,
-        at: LinearDynamics,
-        opened: State,
-        closed: State,
-        before: State | None,
-        g: StateGradient,
+        self, at: LinearDynamics, opened: State, closed: State, last: State | None, g: StateGradient
     ) -> FloatArray:
         """Turn the gradient by a closed state into that by the open one, in place.
 
         Returns that by the pose of the stage before, whose factors closed this one if it is given.
         """
-        by_before = np.zeros_like(g.twist)
+        by_last = np.zeros_like(g.twist)
         change = closed.velocity - opened.velocity
         moved = gradients.Displacement.between(opened, closed)
-        factors, speed = opened if before is None else before, largest(closed.velocity) or 1.0
+        factors, speed = opened if last is None else last, largest(closed.velocity) or 1.0
         distance = largest(moved.twist) / self._length
         tilt = largest(gradients.Displacement.between(factors, closed).twist) / self._length
         if tilt * max(largest(change) / speed, distance) <= _ROUNDED_TILT:
@@ -354,13 +349,13 @@ class ExplicitAdjoint(Adjoint):
         is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
             g.twist[:] = gradients.transported(opened, closed, g.twist)
-        by_factors = by_before if factors is before else g.twist
+        by_factors = by_last if factors is last else g.twist
         at.move_to(factors)
         if is_moved:
             by_factors += self.of_factors(at, factors, moved.twist, by_pose)
         if largest(change) > _ROUNDED_CORRECTION * speed:
             by_factors += self.of_factors(at, factors, change, by_velocity)
-        return by_before
+        return by_last
 
 
 def _state(stage: FloatArray, time: float, start: State) -> State:

@@ -416,17 +416,13 @@ class NodeEquations:
     """The equations at nodes, by the states, accelerations and multipliers there."""
 
     def __init__(
-        self,
-        adjoint: Adjoint,
-        states: Sequence[State],
-        acceleration: FloatArray,
-        multiplier: FloatArray,
+        self, adjoint: Adjoint, states: Sequence[State], A: FloatArray, lam: FloatArray
     ) -> None:
         self._adjoint, self.states, n = adjoint, states, adjoint.system.n_rows
         self._no_rows, self._still = np.zeros(n), np.zeros((adjoint.system.n_bodies, 6))
         self._residuals = [
             adjoint.residuals(state, np.ascontiguousarray(a), -row[:n])
-            for state, a, row in zip(states, acceleration, multiplier, strict=True)
+            for state, a, row in zip(states, A, lam, strict=True)
         ]
         self._rows = [adjoint.rows_at(state, state.velocity) for state in states]
 

@@ -74,6 +74,9 @@ class Displacement(NamedTuple):
         return (force.reshape(-1, 2, 3) @ self.transposed_jacobian[:, 3:, 3:]).reshape(-1, 6)
 
 
+Solution = tuple[FloatArray, FloatArray]  # (n_bodies, 6) and (n_rows,): accelerations, multipliers
+
+
 class LinearDynamics:
     """[M A'; A 0] with the factors of a ForwardDynamics, at the state moved to last."""
 
@@ -101,7 +104,7 @@ class LinearDynamics:
         ):
             self._assembly = None
 
-    def accelerations(self, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    def accelerations(self, force: FloatArray | None) -> Solution:
         """Return accelerations and multipliers at the state."""
         acceleration, multiplier = np.empty(self._shape), np.zeros(self._n_rows)
         self.dynamics.run(
@@ -110,9 +113,7 @@ class LinearDynamics:
         self._assembly = self.dynamics.evaluator.assembler.assembly
         return acceleration, multiplier
 
-    def solve(
-        self, force: FloatArray, size: float, row: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
+    def solve(self, force: FloatArray, size: float, row: FloatArray | None = None) -> Solution:
         """Return p (n_bodies, 6) and pi (n_rows,) of [M A'; A 0] [p; pi] = [force; row].
 
         Zeros where the matrix is singular and `force` is a rounding error, relative to `size`.
@@ -191,11 +192,7 @@ class Adjoint:
         self.size = max(self.size, *map(largest, g))
 
     def accelerated(
-        self,
-        at: LinearDynamics,
-        state: State,
-        g: StateGradient,
-        motion: tuple[FloatArray, FloatArray],
+        self, at: LinearDynamics, state: State, g: StateGradient, motion: Solution
     ) -> None:
         """Add gradients by the accelerations at a state to those by the state and parameters.
 
@@ -223,9 +220,7 @@ class Adjoint:
         """Return the wrenches of the control."""
         return None if self.control is None else self.control(state.time, state)
 
-    def consistent(
-        self, at: LinearDynamics, state: State, g: StateGradient
-    ) -> tuple[FloatArray, FloatArray]:
+    def consistent(self, at: LinearDynamics, state: State, g: StateGradient) -> Solution:
         """Turn the gradient by a consistent state into that by the state before its projection.
 
         The projection moves along M^-1 A'. Returns p of the velocity and of the pose.

@@ -7,7 +7,6 @@ it sees nothing in a good document.
 import gc
 import inspect
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
@@ -55,7 +54,7 @@ class Unfit(ModelError):
     """The document has something wrong, or something unusual."""
 
 
-def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
+def load_mechanism(path: writing.StrPath) -> Mechanism:
     """Return the mechanism of a file: .json as saved here, or .xml, .mjcf, .urdf of a robot.
 
     FileFormatError if the suffix is unknown or the file is broken.
@@ -72,7 +71,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     )
 
 
-def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
+def write_mechanism(mechanism: Mechanism, path: writing.StrPath) -> None:
     """Save a mechanism as NetworkX node-link JSON, exactly.
 
     The file is replaced as a whole, or not at all. Raises ModelError that names what cannot be
@@ -98,7 +97,7 @@ def _line(value: Any) -> str:
         raise ModelError(f"{name!r} holds a number that is not finite; correct it") from error
 
 
-def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
+def read_mechanism(path: writing.StrPath) -> Mechanism:
     """Return the mechanism saved in a file by `write_mechanism`.
 
     FileFormatError tells the file, the place in it, what was found there and the remedy.

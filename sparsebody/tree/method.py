@@ -52,7 +52,10 @@ class TreeProblem(SystemMotion):
         """Motion of the links, in world axes; its drift has Baumgarte's terms of tree joints."""
         motion = recursions.motion_at_state(self.tree, self.state)
         if self.baumgarte is not None:
-            recursions.add_tree_shift(self.tree, motion, self.subspace, self.shift)
+            tree, system, shift = self.tree, self.system, self.shift.copy()
+            shift[system.coordinates.row[system.coordinates.prescribed]] = 0.0
+            rows = system.first_row, self.subspace, shift
+            native.add_stabilization(tree.links, motion, tree.joint, *rows)
         return motion
 
     @cached_property

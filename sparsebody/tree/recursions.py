@@ -62,15 +62,6 @@ def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> 
     return motion
 
 
-def add_tree_shift(
-    tree: SpanningTree, motion: TreeMotion, subspace: FloatArray, k_stab: FloatArray
-) -> None:
-    """Add Baumgarte's terms k_stab (n_rows,) of tree joints to the drift of links. (8.22)."""
-    system, of_joints = tree.system, k_stab.copy()
-    of_joints[system.coordinates.row[system.coordinates.prescribed]] = 0.0
-    native.add_stabilization(tree.links, motion, tree.joint, system.first_row, subspace, of_joints)
-
-
 # --- between the links, in the tree's order, and the bodies, in the system's ---
 
 

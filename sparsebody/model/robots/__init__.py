@@ -1,6 +1,5 @@
 """Robot files: MJCF and URDF, compiled by the mujoco package, as mechanisms."""
 
-import os
 import warnings
 from pathlib import Path
 
@@ -8,12 +7,13 @@ from sparsebody.errors import FileFormatError, ModelError, ModelWarning, check_n
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots import robot_file, robot_forces
 from sparsebody.model.robots import robot_joints as parts
+from sparsebody.writing import StrPath
 
 __all__ = ["read_robot"]
 
 
 def read_robot(
-    path: str | os.PathLike[str],
+    path: StrPath,
     *,
     keyframe: str | int | None = None,
     on_unsupported: str = "error",
