@@ -20,7 +20,7 @@ import numpy as np
 
 from sparsebody import errors, spatial
 from sparsebody.analysis.advice_choices import LoopAdvice, Replacement, choices_by_loop, pose_at
-from sparsebody.analysis.determined_reactions import determined_reactions, joint_sizes
+from sparsebody.analysis.reactions import determined_reactions, joint_sizes
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state

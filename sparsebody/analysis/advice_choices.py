@@ -15,16 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsebody import spatial, tolerances
-from sparsebody.analysis.determined_reactions import (
-    Circulations,
-    ReactionReport,
-    circulations,
-    constraints,
-    joint_sizes,
-    listed,
-    null_wrenches,
-    successor_frames,
-)
+from sparsebody.analysis import reactions
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
@@ -190,13 +181,13 @@ class LoopAdvice:
 
     def lines(self) -> Iterator[str]:
         """Say what there is to choose from."""
-        where = listed(self.joints) if self.loops == 1 else f"{self.loops} loops together"
-        yield f"{constraints(self.redundant)} in {where}"
+        where = reactions.listed(self.joints) if self.loops == 1 else f"{self.loops} loops together"
+        yield f"{reactions.constraints(self.redundant)} in {where}"
         for k, choice in enumerate(self.choices):
-            yield f"  {'or ' * bool(k)}{listed([str(r) for r in choice], 4, '; ')}"
+            yield f"  {'or ' * bool(k)}{reactions.listed([str(r) for r in choice], 4, '; ')}"
         if self.remaining:
             yield f"  {self.remaining} left: no type takes as little, or a drive or force needs it:"
-            yield f"  {listed(self.tried, 4, '; ')}"
+            yield f"  {reactions.listed(self.tried, 4, '; ')}"
 
 
 ROBUST = 0.05  # least singular value, of wrenches and freedoms of unit size
@@ -228,7 +219,7 @@ class Pose:
     motion: JointMotion
     axes: FloatArray  # (n_joints, 3, 3) S to world
     origin: FloatArray  # (n_joints, 3) of S
-    circulations: Circulations
+    circulations: reactions.Circulations
 
     def wrenches(self, loop: int) -> dict[int, FloatArray]:
         """Return (6, dimension) what circulates at each joint of a loop, moments / its length."""
@@ -250,9 +241,9 @@ def pose_at(system: System, state: State, dynamics: ForwardDynamics | None = Non
     """Return what choices are made by at a consistent state."""
     dynamics = dynamics or ForwardDynamics(system, state, reactions="basic")
     subspace = dynamics.evaluate(state).constraint.subspace
-    axes, origin = successor_frames(system, state)
+    axes, origin = reactions.successor_frames(system, state)
     motion = joint_motion(system, state)
-    circulating = circulations(system, state, subspace)
+    circulating = reactions.circulations(system, state, subspace)
     return Pose(dynamics, state, motion, axes, origin, circulating)
 
 
@@ -324,10 +315,10 @@ def choose_in_cluster(
     if size > MOST_REDUNDANT:
         return []
     constraint = pose.dynamics.evaluate(pose.state).constraint
-    null = null_wrenches(pose.dynamics, constraint, joints, np.eye)
+    null = reactions.null_wrenches(pose.dynamics, constraint, joints, np.eye)
     n_vectors = null.shape[2]
     null = np.linalg.qr(null.reshape(-1, n_vectors))[0].reshape(null.shape)
-    lengths = joint_sizes(system)
+    lengths = reactions.joint_sizes(system)
 
     def greedy(order: IntArray, may_remove: bool) -> Choices:
         """Choose until nothing is left, the clearest of those that save most rows first.
@@ -379,7 +370,7 @@ def choose_in_cluster(
 
 
 def choices_by_loop(
-    system: System, report: ReactionReport, poses: list[Pose]
+    system: System, report: reactions.ReactionReport, poses: list[Pose]
 ) -> Iterator[LoopAdvice]:
     """Yield the choices of all loops, then those of clusters of loops.
 

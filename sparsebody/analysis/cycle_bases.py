@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import tree as native
-from sparsebody.analysis.determined_reactions import constrained_joints, successor_frames
+from sparsebody.analysis.reactions import constrained_joints, successor_frames
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError, check_name
 from sparsebody.model import Mechanism, System

@@ -47,6 +47,7 @@ class Tally:
         self.trivial_additions += is_trivial
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Counted:
     """A number whose arithmetic is counted, and which may be known before the motion, a constant.
 
@@ -58,10 +59,9 @@ class Counted:
     (9.0, Tally(multiplications=1, additions=0, trivial_multiplications=1, trivial_additions=1))
     """
 
-    __slots__ = ("known", "tally", "value")
-
-    def __init__(self, value: float, tally: Tally, known: bool = False) -> None:
-        self.value, self.tally, self.known = value, tally, known
+    value: float
+    tally: Tally
+    known: bool = False
 
     def __repr__(self) -> str:
         return f"Counted({self.value}, {'known' if self.known else 'unknown'})"

@@ -21,7 +21,7 @@ from scipy.sparse import block_diag, csc_array, csr_array, diags_array, eye_arra
 from scipy.sparse.csgraph import structural_rank
 from scipy.sparse.linalg import splu
 
-from sparsebody.analysis.determined_reactions import successor_frames
+from sparsebody.analysis.reactions import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly import KKTStructure, bias_forces, constraint_rows, kkt_structure
 from sparsebody.corpus import reference_solution as solutions

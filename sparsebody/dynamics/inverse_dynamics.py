@@ -134,13 +134,11 @@ class InverseDynamics(inverse.InverseMethod):
         return Balance(force, multiplier, bool(keep.all()), self.actuation)
 
 
-def decided(
-    system: System, constraint: FloatArray, joint: IntArray, actuator: FloatArray
-) -> RankDecision:
-    """Decide which of the constraint rows, then those of actuators on `joint`, are independent."""
+def decided(system: System, A: FloatArray, joint: IntArray, B: FloatArray) -> RankDecision:
+    """Decide which are independent: of constraint rows A, then rows B of actuators on `joint`."""
     unused = np.empty((system.n_bodies, 0, 0))
     pattern = stacked_pattern(system, joint)
-    rows = np.concatenate([constraint, actuator])
+    rows = np.concatenate([A, B])
     return reductions.independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
 
 
@@ -209,7 +207,7 @@ def driven_accelerations(
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
     motion = DesiredMotion(system, state, body_force, acceleration)
-    gap, scale = motion.row_gaps(joint, rows, gamma)
+    gap, scale = motion.gaps(joint, rows, gamma)
     if np.abs(gap).max(initial=0.0) > tolerances.MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise errors.MotionError(

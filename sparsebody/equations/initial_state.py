@@ -230,7 +230,8 @@ def compliant_state(
 
         def change(target: FloatArray) -> FloatArray:
             """Return the twists x (n_bodies, 6) of M x + A' mu = 0, A x - E mu = target."""
-            factors = _damped(layout, structure.matrix(moving.constraint), compliance=compliance)
+            matrix = structure.matrix(moving.constraint)
+            factors = layout.factorize_compliant(matrix, compliance)
             x = factors.solve(np.append(nothing, target))
             return x[: len(nothing)].reshape(-1, 6)
 
@@ -244,13 +245,8 @@ def compliant_state(
     return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
 
 
-def _damped(
-    layout: UnitSymbolic,
-    matrix: SaddleMatrix,
-    damping: float = 0.0,
-    compliance: FloatArray | float = 0.0,
-) -> UnitNumeric:
-    """Return factors of [D A'; A -damping diag(A D^-1 A') - E]; `compliance` is E (n_rows,).
+def _damped(layout: UnitSymbolic, matrix: SaddleMatrix, damping: float) -> UnitNumeric:
+    """Return factors of [D A'; A -damping diag(A D^-1 A')].
 
     The primal part of the solution for (0, target) is that of A v = target of least norm by D,
     damped.
@@ -259,7 +255,7 @@ def _damped(
     sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
     size = sum(np.einsum("ra,rab,rb->r", row, inverse, row) for row, inverse in sides)
     size = np.where(np.asarray(size) > 0.0, size, 1.0)  # diag(A D^-1 A')
-    return layout.factorize_compliant(matrix, damping * size + compliance)
+    return layout.factorize_compliant(matrix, damping * size)
 
 
 def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:

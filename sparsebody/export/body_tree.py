@@ -1,7 +1,7 @@
 """Trees of bodies for robot files: which joint leads to each body, and which joints close loops."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -152,11 +152,11 @@ def body_tree(system: System, cost: IntArray) -> BodyTree:
     return BodyTree(parents, leading, child - 1, depth[:-1], np.flatnonzero(is_loop))
 
 
+@dataclass(frozen=True)
 class Notes:
     """What a file cannot hold: items by reason, one warning for each reason."""
 
-    def __init__(self) -> None:
-        self._items: dict[str, list[str]] = {}
+    _items: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, reason: str, *names: str) -> None:
         """Note items of the mechanism, by their names."""

@@ -60,12 +60,12 @@ LARGE_FACTORS = 1e9  # bytes from which on the machine's memory is looked at
 IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
 
 
+@dataclass(frozen=True, eq=False)
 class Case:
     """A pattern in an elimination order, with what several predictions need computed once."""
 
-    def __init__(self, pattern: BlockPattern, order: IntArray) -> None:
-        self.pattern = pattern
-        self.order = order
+    pattern: BlockPattern
+    order: IntArray
 
     @cached_property
     def elimination(self) -> trees.Elimination:
@@ -282,9 +282,10 @@ def _seconds(name: str, case: Case) -> float:
     return np.inf if lacks else seconds
 
 
-def check_memory(
-    predictions: Mapping[Case, Mapping[str, float]], usable: Sequence[str] = ()
-) -> None:
+Seconds = Mapping[str, float]  # predicted, by backend
+
+
+def check_memory(predictions: Mapping[Case, Seconds], usable: Sequence[str] = ()) -> None:
     """Raise MemoryLimitError where memory lacks in all orders for all backends by name.
 
     Backends that are `usable`, all by default, are the remedy. Where no prediction is finite for

@@ -23,6 +23,7 @@ PLAIN_COLUMNS = (
     *("compliance", "damping"),
 )
 Motion = Mapping[int, float | TimeFunction] | float | TimeFunction | None
+InBody = Frame | Frames | None
 Poses = Sequence[tuple[FloatArray, FloatArray]]
 
 
@@ -231,9 +232,7 @@ def _ends(what: str, names: Sequence[str], ends: Any, bodies: Names, side: str) 
     return index
 
 
-def frames_of_bodies(
-    what: str, names: Sequence[str], *given: Frame | Frames | None
-) -> tuple[Frames, ...]:
+def frames_of_bodies(what: str, names: Sequence[str], *given: InBody) -> tuple[Frames, ...]:
     """Return frames that are given in the bodies of joints, one for all or one for each."""
     n, frames = len(names), []
     for one in given:

@@ -28,7 +28,7 @@ __all__ = ["WORLD", "Joint", "Mechanism"]
 F = TypeVar("F", bound=Force)
 Ends = tuple[Any, Any]  # predecessors and successors, by name or number
 InWorld = tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None]  # point, axis, x axis
-InBodies = tuple[Frame | Frames | None, Frame | Frames | None]
+InBodies = tuple[connections.InBody, connections.InBody]
 
 _NO_ENDS = np.zeros(0, dtype=np.intp)
 NO_BODIES = body_columns(

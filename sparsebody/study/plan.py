@@ -19,6 +19,8 @@ from sparsebody.schemas import schema_fault
 from sparsebody.study.families import Family, check_family, function_named
 from sparsebody.tree import TREE_METHODS
 
+Entries = Mapping[str, Any]  # by name
+
 PEER = "peer"  # the method of cases that an engine outside the package runs
 AUTO = "auto"
 
@@ -102,7 +104,7 @@ class Study:
     families: Mapping[str, Family]
     cases: tuple[Case, ...]  # small ones first
     settings: Settings
-    document: Mapping[str, Any]  # as it stands in the file, for other processes
+    document: Entries  # as it stands in the file, for other processes
     peers: Mapping[str, Hook] = field(default_factory=dict)
     reference: Hook | None = None
     violation: Hook | None = None  # of a problem and accelerations: how well joints are obeyed
@@ -170,7 +172,7 @@ def _document(path: Path) -> dict[str, Any]:
     return document if base is None else _document(path.parent / str(base)) | document
 
 
-def study_of(document: Mapping[str, Any]) -> Study:
+def study_of(document: Entries) -> Study:
     """Return the study that a document describes; errors as of `read_study`."""
     fault = schema_fault(document, "sparsebody.study")
     if fault is not None:
@@ -209,7 +211,7 @@ def _hook(function: str | None) -> Hook | None:
     return None if function is None else Hook(function)
 
 
-def _family(name: str, entry: Mapping[str, Any]) -> Family:
+def _family(name: str, entry: Entries) -> Family:
     parameters = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in entry.get("parameters", {}).items()
@@ -253,7 +255,7 @@ def _check_modules(study: Study) -> None:
 # ---- cases ------------------------------------------------------------------------------------
 
 
-def _cases(study: Study, document: Mapping[str, Any]) -> Iterator[tuple[Case, float | None]]:
+def _cases(study: Study, document: Entries) -> Iterator[tuple[Case, float | None]]:
     """Yield the cases of all runs with their own time limits [s].
 
     What a method is not meant for is left out.
@@ -269,7 +271,7 @@ def _cases(study: Study, document: Mapping[str, Any]) -> Iterator[tuple[Case, fl
                 yield Case(size, series), run.get("time_limit")
 
 
-def _series(study: Study, run: Mapping[str, Any], place: str) -> Iterator[Series]:
+def _series(study: Study, run: Entries, place: str) -> Iterator[Series]:
     families = run.get("families", list(study.families))
     peers = run.get("peers", [])
     methods = run.get("methods", [] if peers else [SPARSE])
@@ -293,9 +295,7 @@ def _series(study: Study, run: Mapping[str, Any], place: str) -> Iterator[Series
                 yield Series(name, PEER, "", "", peer, seed)
 
 
-def _names(
-    run: Mapping[str, Any], key: str, known: Mapping[str, Any], here: list[str], place: str
-) -> list[str]:
+def _names(run: Entries, key: str, known: Entries, here: list[str], place: str) -> list[str]:
     """Return orderings or factorizations; "all" stands for those that can be used here."""
     names: list[str] = []
     for name in run.get(key, [AUTO]):

@@ -32,7 +32,8 @@ _LEAST_POINTS = 3
 _SECONDS = "CPU time of one evaluation [s]"
 _PHASES = ("kinematics_seconds", "factorize_seconds", "solve_seconds", TIME, "forces_seconds")
 _PREPARATION = ("build", "compile", "analyze")
-Lines = Callable[..., Iterator[tuple[str, ...]]]
+Cells = tuple[str, ...]  # of a row
+Lines = Callable[..., Iterator[Cells]]
 """lines(family, ...): lines of a table about it."""
 
 
@@ -143,7 +144,7 @@ class _Report:
         header = ("method", "status", "message", "families and sizes")
         yield from _section("Not measured", text, header, findings.failures(self.rows))
 
-    def _lines(self, lines_of: Lines, *arguments: float) -> Iterator[tuple[str, ...]]:
+    def _lines(self, lines_of: Lines, *arguments: float) -> Iterator[Cells]:
         return chain.from_iterable(lines_of(family, *arguments) for family in self.families)
 
     def _save(self, figure: Figure, name: str, caption: str) -> pages.Picture:
@@ -238,7 +239,7 @@ class _Report:
                 figure = plot_growth(lines, ylabel, family.name)
                 yield self._save(figure, f"{family.name}-{name}", f"{name}, {family.name}")
 
-    def _growth_cells(self, family: FamilyRows, label: str) -> tuple[str, ...]:
+    def _growth_cells(self, family: FamilyRows, label: str) -> Cells:
         curve = family.curve(label, TIME)
         if not curve:
             return label, "", "", "", "", ""
@@ -280,7 +281,7 @@ class _Report:
         columns = ("family", "method", "bodies", "shuffled / ordered")
         yield from _section("Shuffled numbering", "", columns, self._shuffled(study))
 
-    def _shuffled(self, study: Study) -> Iterator[tuple[str, ...]]:
+    def _shuffled(self, study: Study) -> Iterator[Cells]:
         """Yield how many times slower methods are with bodies and joints in a random order."""
         by_name = {family.name: family for family in self.families}
         for name, family in by_name.items():
@@ -333,7 +334,7 @@ class _Report:
 
 
 def _section(
-    title: str, text: str, header: Sequence[str], lines: Iterable[tuple[str, ...]]
+    title: str, text: str, header: Sequence[str], lines: Iterable[Cells]
 ) -> Iterator[pages.Part]:
     """Yield a heading, a paragraph and a table; nothing where it has no lines."""
     if table := list(lines):
@@ -343,7 +344,7 @@ def _section(
         yield pages.Table(header, table)
 
 
-def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[tuple[str, ...]]:
+def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[Cells]:
     """Yield one line for each other method; at any accuracy, with the errors of both."""
     for label, crossover in family.crossovers(accuracy).items():
         if label not in family.methods:
@@ -359,7 +360,7 @@ def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[tuple[str, ...]
         yield *line, *known
 
 
-def _accuracy(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+def _accuracy(family: FamilyRows) -> Iterator[Cells]:
     """Yield for each method its worst error, and that of its largest mechanism."""
     for label, rows in family.rows.items():
         known = [row for row in rows if math.isfinite(row[ERROR])]
@@ -374,7 +375,7 @@ def _accuracy(family: FamilyRows) -> Iterator[tuple[str, ...]]:
         yield family.name, label, within, of_worst, f"{large['n_bodies']}", *of_large
 
 
-def _cases(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+def _cases(family: FamilyRows) -> Iterator[Cells]:
     ours = family.curve(OURS, TIME) if OURS in family.rows else {}
     for label, rows in family.rows.items():
         for row in sorted(rows, key=lambda row: row["n_bodies"]):
@@ -384,7 +385,7 @@ def _cases(family: FamilyRows) -> Iterator[tuple[str, ...]]:
             yield family.name, f"{n}", label, f"{us:.4g}", f"{us / n:.3g}", *accuracy, ratio
 
 
-def _profile(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+def _profile(family: FamilyRows) -> Iterator[Cells]:
     rows = [row for row in family.rows.get(OURS, ()) if row["forces_seconds"] > 0.0]
     for row in sorted(rows, key=lambda row: row["n_bodies"]):
         n = row["n_bodies"]
@@ -408,7 +409,7 @@ def _contests(family: FamilyRows) -> Iterator[tuple[str, int, Row, list[Row]]]:
             yield family.name, n, rows[AUTO], others
 
 
-def _contest_cells(name: str, n: int, automatic: Row, others: Sequence[Row]) -> tuple[str, ...]:
+def _contest_cells(name: str, n: int, automatic: Row, others: Sequence[Row]) -> Cells:
     quickest = min(others, key=_ratio)
     best = next((row["flops"] for row in others if row["ordering"] == BEST), math.nan)
     flops_ratio = automatic["flops"] / best
@@ -418,9 +419,9 @@ def _contest_cells(name: str, n: int, automatic: Row, others: Sequence[Row]) -> 
     return name, str(n), taken, str(len(others)), other, f"{quickest[RATIO]:.2f}", ratio
 
 
-def _ordering_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def _ordering_cells(rows: Sequence[Row]) -> list[Cells]:
     """Return the cells of orderings, the quickest first, with times over that of "auto"."""
-    cells: list[tuple[str, ...]] = []
+    cells: list[Cells] = []
     for row in sorted(rows, key=_ratio):
         name = f"auto: {row['chosen_ordering']}" if row["ordering"] == AUTO else row["ordering"]
         work = f"{row['nnz_l']}", f"{row['flops']:.3g}", f"{row['largest_front']}"

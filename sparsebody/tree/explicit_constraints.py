@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partialmethod, total_ordering, wraps
 from typing import Any, NamedTuple, TypeAlias
 
@@ -37,6 +38,7 @@ class ExplicitMotion(NamedTuple):
     qd: FloatArray  # (n_velocities,) G v
 
 
+@dataclass(frozen=True, eq=False)
 class LoopClosure:
     """Positions of the tree as a function of independent variables, differentiated for the user.
 
@@ -56,28 +58,25 @@ class LoopClosure:
         y, such as the angular velocity of a platform; default: v = dy/dt. (3.6).
     """
 
-    def __init__(
-        self,
-        tree: SpanningTree,
-        gamma: Callable[[Any], Numbers],
-        *,
-        jacobian: Callable[[FloatArray], Numbers] | None = None,
-        bias: Callable[[FloatArray, FloatArray], Numbers] | None = None,
-        rates: Callable[[Any, FloatArray], Numbers] | None = None,
-    ) -> None:
-        if (jacobian is None) != (bias is None):
-            raise errors.ModelError(
-                f"{'jacobian' if jacobian else 'bias'} is given alone; give both, or neither"
-            )
-        prescribed = tree.system.coordinates.prescribed
+    tree: SpanningTree
+    gamma: Callable[[Any], Numbers]
+    _: KW_ONLY
+    jacobian: Callable[[FloatArray], Numbers] | None = None
+    bias: Callable[[FloatArray, FloatArray], Numbers] | None = None
+    rates: Callable[[Any, FloatArray], Numbers] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.jacobian is None) != (self.bias is None):
+            alone = "jacobian" if self.jacobian else "bias"
+            raise errors.ModelError(f"{alone} is given alone; give both, or neither")
+        system = self.tree.system
+        prescribed = system.coordinates.prescribed
         if len(prescribed):
-            joint = int(tree.system.coordinates.joint[prescribed[0]])
+            joint = int(system.coordinates.joint[prescribed[0]])
             raise errors.ModelError(
-                f"joint {tree.system.joint_names[joint]!r} has a prescribed motion; leave it "
+                f"joint {system.joint_names[joint]!r} has a prescribed motion; leave it "
                 "out where independent variables tell the motion"
             )
-        self.tree = tree
-        self.gamma, self.jacobian, self.bias, self.rates = gamma, jacobian, bias, rates
 
     def position(self, y: FloatArray) -> FloatArray:
         """Return q = gamma(y)."""

@@ -38,6 +38,9 @@ class ForwardDynamicsDerivatives(NamedTuple):
     qdd_tau: FloatArray  # H^-1, zero in rows and columns of prescribed coordinates
 
 
+Slopes = tuple[FloatArray, FloatArray, FloatArray]  # tau, and its derivatives by q and qd
+
+
 class TreeDerivatives:
     """Derivatives of the dynamics of a tree by q, qd, qdd and tau, prepared once for many states.
 
@@ -97,9 +100,7 @@ class TreeDerivatives:
         H = recursions.symmetric(self.tree.pattern, self._packed)
         return InverseDynamicsDerivatives(tau, tau_q, tau_qd, H)
 
-    def _inverse(
-        self, motion: TreeMotion, qdd: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _inverse(self, motion: TreeMotion, qdd: FloatArray) -> Slopes:
         """Return tau with its derivatives by q and qd; fill H and the rates of coordinates."""
         tree, n = self.tree, len(qdd)
         result = np.empty(n), np.zeros((n, n)), np.zeros((n, n))

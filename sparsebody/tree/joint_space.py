@@ -171,17 +171,12 @@ class ProjectedInverse(TreeInverseMethod):
 
 
 def actuator_forces(
-    rates: FloatArray,
-    G: FloatArray,
-    H: FloatArray,
-    tau: FloatArray,
-    weights: FloatArray,
-    scale: FloatArray,
+    rates: FloatArray, G: FloatArray, H: FloatArray, tau: FloatArray, w: FloatArray, s: FloatArray
 ) -> tuple[FloatArray, int]:
-    """Return u (p,) with G_u' u = G' tau and least sum(weights u^2), and the rank of G_u. (8.63).
+    """Return u (p,) with G_u' u = G' tau and least sum(w u^2), and the rank of G_u. (8.63).
 
     G_u = rates @ G of `rates` (p, n) for unit velocities of the tree, G (n, m). What actuators
-    cannot balance of `tau` (n,) is least in the metric of H (n, n); `scale` (p,) makes rates about
+    cannot balance of `tau` (n,) is least in the metric of H (n, n); s (p,) scales rates to about
     one.
     """
     p, m = len(rates), G.shape[1]
@@ -190,12 +185,12 @@ def actuator_forces(
     L = cholesky(H, lower=True)
     motions = qr(L.T @ G, mode="economic")[0]
     whole = solve_triangular(L, rates.T, lower=True)
-    U, singular, Vt = svd(scale[:, None] * (whole.T @ motions))
+    U, singular, Vt = svd(s[:, None] * (whole.T @ motions))
     rank = int(np.count_nonzero(singular > tolerances.SINGULAR_TOLERANCE))
     right = motions.T @ solve_triangular(L, tau, lower=True)
     force = U[:, :rank] @ (Vt[:rank] @ right / singular[:rank])
-    null, stiff = U[:, rank:], weights * scale**2
+    null, stiff = U[:, rank:], w * s**2
     if rank < p:
         square = null.T @ (stiff[:, None] * null)
         force -= null @ cho_solve((cholesky(square, lower=True), True), null.T @ (stiff * force))
-    return scale * force, rank
+    return s * force, rank

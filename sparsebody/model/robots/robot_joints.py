@@ -160,9 +160,12 @@ class Coordinate:
     sign: float
 
 
+Coordinates = Mapping[int, Coordinate]  # by joint of the file
+
+
 def add_joints(
     mechanism: Mechanism, source: RobotSource, constants: Mapping[int, float]
-) -> dict[int, Coordinate]:
+) -> Coordinates:
     """Add a joint for every body that has some; return the hinges and slides that it has kept.
 
     `constants` holds joints of the file that are kept at a distance from their initial position.
