@@ -181,24 +181,26 @@ def _front(pivots: int, others: int, ranks: int) -> _Cost:
     return _Cost(entries, flops, front, *shares, messages, sent)
 
 
+Shape = tuple[int, ...]  # bodies across x, y and z
+Sides = tuple[tuple[int, int], ...]  # whether the low and the high side are joined, by axis
+
+
 class _Dissection(NamedTuple):
     """A lattice: rows of a body, and of a joint across x, y and z."""
 
     body: int
     joints: tuple[int, int, int]
 
-    def cut_rows(self, shape: tuple[int, ...], axis: int) -> int:
+    def cut_rows(self, shape: Shape, axis: int) -> int:
         return self.joints[axis] * math.prod(shape) // shape[axis]
 
-    def cost(self, shape: tuple[int, ...], ranks: int = 1) -> _Cost:
+    def cost(self, shape: Shape, ranks: int = 1) -> _Cost:
         """Return that of a lattice that nothing is joined to."""
         return _dissected(self, shape, ((0, 0),) * 3, ranks)
 
 
 @lru_cache(maxsize=1 << 18)
-def _dissected(
-    lattice: _Dissection, shape: tuple[int, ...], joined: tuple[tuple[int, int], ...], ranks: int
-) -> _Cost:
+def _dissected(lattice: _Dissection, shape: Shape, joined: Sides, ranks: int) -> _Cost:
     """Return the cost of a box of which some sides are joined to bodies beyond."""
     others = sum(lattice.cut_rows(shape, k) * sum(joined[k]) for k in range(3))
     if math.prod(shape) == 1:
@@ -233,12 +235,12 @@ def _dissected(
     )
 
 
-def _rows(shape: tuple[int, ...]) -> int:
+def _rows(shape: Shape) -> int:
     n = math.prod(shape)
     return BODY * n + BALL * sum(n - n // k for k in shape) + BALL
 
 
-def _iterative(shape: tuple[int, ...]) -> CostPrediction:
+def _iterative(shape: Shape) -> CostPrediction:
     """Sum over the levels: a part of a x b x c bodies has a + b + c + 6 motions.
 
     Those are of a rigid body, and turns of the bodies of one plane against each other. At a face of

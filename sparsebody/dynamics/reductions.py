@@ -314,9 +314,10 @@ def _on_the_world(pattern: BlockPattern, is_held: BoolArray) -> BlockPattern:
     return BlockPattern(sizes, np.concatenate([pattern.ends, ends]))
 
 
-def _tree(
-    system: System, branches: tuple[IntArray, IntArray], is_prescribed: BoolArray
-) -> ReactionTree:
+Branches = tuple[IntArray, IntArray]  # bodies, and the joints that hold them
+
+
+def _tree(system: System, branches: Branches, is_prescribed: BoolArray) -> ReactionTree:
     """Return the tree of bodies and the joints that hold them, by rows not prescribed."""
     bodies, joint = branches
     n_prescribed = np.bincount(system.row_joint[is_prescribed], minlength=system.n_joints)

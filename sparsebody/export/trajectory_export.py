@@ -152,9 +152,7 @@ def export_trajectory(
 
 
 @contextmanager
-def _opened(
-    trajectory: Trajectory | writing.StrPath,
-) -> Iterator[tuple[int, Iterator[Trajectory]]]:
+def _opened(trajectory: Trajectory | writing.StrPath) -> Iterator[tuple[int, Iterator[Trajectory]]]:
     """Yield the number of records, and all of them in blocks."""
     if not isinstance(trajectory, Trajectory):
         with opened_blocks(Path(trajectory)) as (n, blocks):

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsebody import errors, ranks, tolerances
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, Int32Array, IntArray
 from sparsebody.factorization import backend, layouts, unit_factors
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -119,8 +118,8 @@ class MumpsFactor:
     """What MUMPS holds of one pattern, on all ranks; overwritten in place."""
 
     n_rows: int
-    row: NDArray[np.int32]  # (n_entries,) from 1, of the entries of this rank in elimination order
-    column: NDArray[np.int32]
+    row: Int32Array  # (n_entries,) from 1, of the entries of this rank in elimination order
+    column: Int32Array
     newest: int = field(default=0)
     megabytes: dict[str, list[int]] = field(default_factory=dict)  # of each rank
 

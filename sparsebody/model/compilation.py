@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray, NDArray
+from sparsebody.arrays import FloatArray, Int32Array, IntArray, NDArray
 from sparsebody.errors import ModelError
 from sparsebody.model import elasticity, rigid_clusters, system
 from sparsebody.model.bodies import BodyColumns, Frames, rotations, unit_quaternions
@@ -154,9 +154,7 @@ def _tracked_coordinates(
     return coordinates, np.array([item[pair] for pair in forced], dtype=np.intp)
 
 
-def _constant_subspaces(
-    joints: JointColumns, first_row: IntArray
-) -> tuple[FloatArray, NDArray[np.int32]]:
+def _constant_subspaces(joints: JointColumns, first_row: IntArray) -> tuple[FloatArray, Int32Array]:
     """Rows of T' of the types whose T does not vary in S, and which each constraint row has."""
     nothing = np.zeros((1, 6))  # of prescribed coordinates
     rows = [kind.neutral_rows * (not kind.has_varying_T) for kind in joints.types]

@@ -36,6 +36,7 @@ _hints = cache(get_type_hints)
 
 Document = dict[str, Any]
 Table = Mapping[str, type[Any]]
+Meshes = dict[Any, tuple[int, Document]]  # numbers and documents, by what they have in common
 
 FORCES: dict[str, type[Force]] = {"joint": JointForce, "point": PointForce}
 FORCES |= {"external": ExternalForce, "bushing": Bushing, "beam": Beam}
@@ -147,7 +148,7 @@ def mechanism_document(mechanism: Mechanism) -> Document:
     """
     bodies, joints = mechanism.columns()
     forces = mechanism.forces.items()
-    meshes: dict[Any, tuple[int, Document]] = {}  # by what they have in common
+    meshes: Meshes = {}
     nodes = _nodes(mechanism.body_names, bodies, meshes)
     graph = {
         "format": FORMAT,
@@ -167,9 +168,7 @@ def mechanism_document(mechanism: Mechanism) -> Document:
     }
 
 
-def _nodes(
-    names: Sequence[str], columns: BodyColumns, meshes: dict[Any, tuple[int, Document]]
-) -> list[Document]:
+def _nodes(names: Sequence[str], columns: BodyColumns, meshes: Meshes) -> list[Document]:
     """Return a document for each body; meshes of shapes are added to a table."""
     keys = ("id", *BODY_ENTRIES)
     rows = zip(names, *(getattr(columns, name).tolist() for name in BODY_ENTRIES), strict=True)
@@ -183,7 +182,7 @@ def _nodes(
     return documents
 
 
-def _shape_document(shape: Any, meshes: dict[Any, tuple[int, Document]]) -> Document:
+def _shape_document(shape: Any, meshes: Meshes) -> Document:
     """Return the document of a shape; of a mesh it has the index in a table."""
     if isinstance(shape, CompoundShape):
         solids = [_shape_document(solid, meshes) for solid in shape.solids]

@@ -258,10 +258,11 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
     return postordered(pattern, graphs.with_primal_blocks(pattern, joints))
 
 
+Decomposition = Callable[[Any], tuple[int, Any]]  # by NetworkX, of a graph: width, tree of bags
+
+
 @leaves_then
-def by_tree_decomposition(
-    pattern: BlockPattern, decompose: Callable[[Any], tuple[int, Any]]
-) -> IntArray:
+def by_tree_decomposition(pattern: BlockPattern, decompose: Decomposition) -> IntArray:
     """Eliminate the joints along a tree decomposition of their graph by NetworkX. Admissible.
 
     Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208:259.

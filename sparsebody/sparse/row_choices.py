@@ -304,9 +304,10 @@ def small_choice(part: PartOfRows, component_start: IntArray) -> RowChoice:
     return RowChoice(keep, gap, PIVOTED, float(least.min()), float(largest.max()))
 
 
-def _extremes(
-    remainders: FloatArray, starts: IntArray, tolerance: float
-) -> tuple[IntArray, FloatArray, FloatArray]:
+Extremes = tuple[IntArray, FloatArray, FloatArray]
+
+
+def _extremes(remainders: FloatArray, starts: IntArray, tolerance: float) -> Extremes:
     """Return rank, least remainder kept and largest dropped of each component."""
     keep = remainders > tolerance
     rank = np.add.reduceat(keep.astype(np.intp), starts)

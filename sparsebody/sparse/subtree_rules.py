@@ -136,6 +136,7 @@ class _Forest:
 
 
 Table = Mapping[Key, frozenset[Derivation]]
+BySize = Mapping[int, frozenset[Derivation]]
 Class = tuple[Slot, int]  # the subtrees in a slot with one remainder of m
 _LEAST_SUBTREES = 3  # subtrees that a rule is read off
 _NEIGHBOURS = 4  # sizes below a subtree's that its rule is looked for with
@@ -279,7 +280,7 @@ def _needed(known: Rules, slot: Slot, first: int, step: int) -> list[Key] | None
         m += step
 
 
-def _affine_end(by_size: Mapping[int, frozenset[Derivation]], period: int) -> tuple[Rule, ...]:
+def _affine_end(by_size: BySize, period: int) -> tuple[Rule, ...]:
     """Return rules for as many as possible of the largest sizes of a class, none if for few."""
     by_size, rules = dict(sorted(by_size.items(), reverse=True)), list[Rule]()
     begin, n_rules = -1, 0
@@ -294,9 +295,7 @@ def _affine_end(by_size: Mapping[int, frozenset[Derivation]], period: int) -> tu
     return tuple([rule.moved((begin - rule.start) // period, period) for rule in rules[:n_rules]])
 
 
-def _best_rule(
-    by_size: Mapping[int, frozenset[Derivation]], m: int, node: Derivation, period: int
-) -> Rule | None:
+def _best_rule(by_size: BySize, m: int, node: Derivation, period: int) -> Rule | None:
     """Return the rule through a derivation that most sizes, descending, have; None if few do."""
     best, most = None, _LEAST_SUBTREES - 1
     for other in islice((size for size in by_size if size < m), _NEIGHBOURS):

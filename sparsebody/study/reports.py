@@ -117,7 +117,7 @@ class _Report:
     def parts(self, folder: Path, patterns: bool) -> Iterator[pages.Part]:
         """Yield all of them; the environment is that recorded in the folder."""
         yield from self._head(folder)
-        header: Sequence[str] = ("promise", "bodies: measured", "limit", "verdict")
+        header: Cells = ("promise", "bodies: measured", "limit", "verdict")
         promises = map(astuple, _findings(self.study, self.rows))
         yield from _section("Promises", "", header, promises)
         yield from self._crossovers()
@@ -276,7 +276,7 @@ class _Report:
         text = "Microseconds, operations and memory for each body."
         phases = ("kinematics and assembly", "factorize", "solve", "all", "with joint forces")
         work = ("flops", "GFLOP/s of factorize", "kB", *_PREPARATION)
-        columns: Sequence[str] = ("family", "bodies", *phases, *work)
+        columns: Cells = ("family", "bodies", *phases, *work)
         yield from _section("Where the time of sparse goes", text, columns, self._lines(_profile))
         columns = ("family", "method", "bodies", "shuffled / ordered")
         yield from _section("Shuffled numbering", "", columns, self._shuffled(study))
@@ -333,9 +333,7 @@ class _Report:
 # ---- lines of tables --------------------------------------------------------------------------
 
 
-def _section(
-    title: str, text: str, header: Sequence[str], lines: Iterable[Cells]
-) -> Iterator[pages.Part]:
+def _section(title: str, text: str, header: Cells, lines: Iterable[Cells]) -> Iterator[pages.Part]:
     """Yield a heading, a paragraph and a table; nothing where it has no lines."""
     if table := list(lines):
         yield pages.Heading(title)

@@ -13,10 +13,7 @@ __all__ = ["read_robot"]
 
 
 def read_robot(
-    path: StrPath,
-    *,
-    keyframe: str | int | None = None,
-    on_unsupported: str = "error",
+    path: StrPath, *, keyframe: str | int | None = None, on_unsupported: str = "error"
 ) -> Mechanism:
     """Return the mechanism of an MJCF (.xml, .mjcf) or URDF (.urdf) file.
 
