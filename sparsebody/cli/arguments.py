@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -26,11 +26,13 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
+@dataclass(eq=False)
 class Parsed(click.ParamType):  # type: ignore[type-arg]
     """What a function reads from a word; where it raises ValueError, the value and its fault."""
 
-    def __init__(self, name: str, read: Callable[[str], Any], fault: str = "") -> None:
-        self.name, self.read, self.fault = name, read, fault
+    name: str
+    read: Callable[[str], Any]
+    fault: str = ""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return what was read, or fail; defaults are no words."""
@@ -214,9 +216,7 @@ def check_new(path: Path) -> None:
     existing_parent(path)
 
 
-def output_files(
-    output: Path, stem: str, kind: str, names: Sequence[str], suffix: str
-) -> list[Path]:
+def output_files(output: Path, stem: str, kind: str, names: list[str], suffix: str) -> list[Path]:
     """Return a file for each name of a kind in a directory, or one; UsageError if one is too few.
 
     Without names there is one file in any case.

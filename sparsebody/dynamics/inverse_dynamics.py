@@ -30,22 +30,17 @@ class Equilibrium:
 
     Regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
     actuators B (p, n) at rest. Where there are such motions, inertia (n,) resists them and proximal
-    steps take its forces away again. W = diag(weights) (p,). Featherstone (2008), eq. (8.63), with
+    steps take its forces away again. W = diag(w), w (p,). Featherstone (2008), eq. (8.63), with
     eta = G z; Rockafellar (1976).
     """
 
     def __init__(
-        self,
-        constraint: csr_array,
-        actuator: csr_array,
-        inertia: FloatArray,
-        weights: FloatArray,
-        is_underactuated: bool,
+        self, A: csr_array, B: csr_array, inertia: FloatArray, w: FloatArray, is_underactuated: bool
     ) -> None:
         self.scale = 1.0 / np.sqrt(inertia)
-        A, self.row_scale = _scaled(constraint, self.scale)
-        B, self.actuator_scale = _scaled(actuator, self.scale)
-        compliance = weights * self.actuator_scale**2
+        A, self.row_scale = _scaled(A, self.scale)
+        B, self.actuator_scale = _scaled(B, self.scale)
+        compliance = w * self.actuator_scale**2
         compliance /= np.median(compliance) if len(compliance) else 1.0
         self.mass = PROXIMAL if is_underactuated else 0.0
         n, p = B.shape[1], B.shape[0]

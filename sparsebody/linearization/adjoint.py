@@ -28,16 +28,9 @@ from sparsebody.linearization import explicit_adjoint, implicit_adjoint
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory, callbacks
+from sparsebody.simulation import options as run_options
 from sparsebody.simulation.implicit.step_equations import n_rows
 from sparsebody.simulation.integrators import Collocation, Composition, Integrator, Tableau
-from sparsebody.simulation.options import (
-    EVERY_STEP,
-    check_dynamics,
-    check_positive,
-    n_whole_steps,
-    rest_of_step,
-    simulation_options,
-)
 from sparsebody.simulation.simulate import Run, prepared_dynamics, without_subgroups
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder
@@ -169,7 +162,7 @@ def simulate_with_pullback(
     method: str | Method = "rk4",
     dynamics: ForwardDynamics | Solver | None = None,
     control: FloatArray | None = None,
-    record: Recording = EVERY_STEP,
+    record: Recording = run_options.EVERY_STEP,
     memory: int = 2**28,
 ) -> Pullback:
     """Simulate a motion, and return its trajectory with the gradients of functions of it.
@@ -253,11 +246,11 @@ def simulate_with_pullback(
     >>> gradient["gravity"].round(6).tolist(), gradient["velocity"].round(6).tolist()
     ([0.0, 0.0, 2.0], [[0.0, 0.0, 0.0, 0.0, 0.0, 2.0]])
     """
-    check_positive(duration, "duration")
+    run_options.check_positive(duration, "duration")
     if memory != 0:
-        check_positive(memory, "memory", "bytes")
+        run_options.check_positive(memory, "memory", "bytes")
     solver = Solver() if dynamics is None else dynamics
-    options = simulation_options(step, (1e-6, 1e-9), method, solver, record)
+    options = run_options.simulation_options(step, (1e-6, 1e-9), method, solver, record)
     check_name(options.method, ADJOINT_METHODS, "method with an adjoint")
     if options.is_adaptive:
         raise SimulationOptionError("step is 'auto', which has no gradient; give one in seconds")
@@ -266,7 +259,7 @@ def simulate_with_pullback(
             f"stabilization is {options.stabilization!r}, which has no gradient; leave 'projection'"
         )
     if isinstance(solver, ForwardDynamics):
-        check_dynamics(system, solver, options)
+        run_options.check_dynamics(system, solver, options)
     if state is None:
         state = consistent_state(system)
     else:
@@ -319,8 +312,8 @@ class _Nodes:
     @classmethod
     def of(cls, system: System, start: float, step: float, duration: float, control: Any) -> _Nodes:
         """Return that of an array; ShapeError if it does not fit."""
-        ends = (start + step * np.arange(n_whole_steps(duration, step) + 1)).tolist()
-        rest = [start + duration] if rest_of_step(duration, step) > 0.0 else []
+        ends = (start + step * np.arange(run_options.n_whole_steps(duration, step) + 1)).tolist()
+        rest = [start + duration] if run_options.rest_of_step(duration, step) > 0.0 else []
         time = np.array([*ends, *rest])
         remedy = "an array of wrenches at the ends of the steps"
         value, shape = numbers(control, "control", remedy), (len(time), system.n_bodies, 6)

@@ -9,10 +9,9 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model import columns
+from sparsebody.model import columns, elasticity
 from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations, trusted
 from sparsebody.model.columns import column, distinct, joined, objects, repeated, shown, vector
-from sparsebody.model.elasticity import row_matrices, split
 from sparsebody.model.joints import JointType
 from sparsebody.model.names import WORLD, Names
 from sparsebody.model.time_functions import TimeFunction, time_function
@@ -130,8 +129,8 @@ def joint_columns(
         if (functions := _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion))
     }
     matrices = (
-        row_matrices(names, types, type_index, compliance, "compliance"),
-        row_matrices(names, types, type_index, damping, "damping"),
+        elasticity.row_matrices(names, types, type_index, compliance, "compliance"),
+        elasticity.row_matrices(names, types, type_index, damping, "damping"),
     )
     first, second = frames
     joints = JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
@@ -162,7 +161,7 @@ def _check_compliances(names: Sequence[str], joints: JointColumns) -> None:
             )
         key = int(index[j]), compliance[j].tobytes(), damping[j].tobytes()
         if is_compliant and key not in seen:
-            split(who, joints.type_of(j), compliance[j], damping[j])
+            elasticity.split(who, joints.type_of(j), compliance[j], damping[j])
             seen.add(key)
 
 

@@ -10,12 +10,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from sparsebody.errors import ModelError, StudyError
+from sparsebody import errors, schemas
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.methods import METHODS, SPARSE
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS, available_orderings
-from sparsebody.schemas import schema_fault
 from sparsebody.study.families import Family, check_family, function_named
 from sparsebody.tree import TREE_METHODS
 
@@ -154,8 +153,8 @@ def read_study(path: Path) -> Study:
     document = _document(path)
     try:
         return study_of({"title": path.stem} | document)
-    except StudyError as error:
-        raise StudyError(f"{path}: {error}") from error
+    except errors.StudyError as error:
+        raise errors.StudyError(f"{path}: {error}") from error
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -163,9 +162,9 @@ def _document(path: Path) -> dict[str, Any]:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StudyError(f"{path}: cannot be read: {error.strerror}") from error
+        raise errors.StudyError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StudyError(f"{path}: not TOML: {error}") from error
+        raise errors.StudyError(f"{path}: not TOML: {error}") from error
     if isinstance(paths := document.get("paths"), list):
         document["paths"] = [str((path.parent / str(folder)).resolve()) for folder in paths]
     base = document.pop("base", None)
@@ -174,9 +173,9 @@ def _document(path: Path) -> dict[str, Any]:
 
 def study_of(document: Entries) -> Study:
     """Return the study that a document describes; errors as of `read_study`."""
-    fault = schema_fault(document, "sparsebody.study")
+    fault = schemas.schema_fault(document, "sparsebody.study")
     if fault is not None:
-        raise StudyError(fault)
+        raise errors.StudyError(fault)
     for name, entry in document["families"].items():
         if ":" not in entry["mechanism"]:
             _check_name(entry["mechanism"], GALLERY, f"families.{name}.mechanism")
@@ -200,8 +199,8 @@ def study_of(document: Entries) -> Study:
     try:
         for family in study.families.values():
             check_family(family)
-    except ModelError as error:
-        raise StudyError(str(error)) from error
+    except errors.ModelError as error:
+        raise errors.StudyError(str(error)) from error
     cases = dict(_cases(study, document))
     limits = {case: limit for case, limit in cases.items() if limit is not None}
     return replace(study, cases=tuple(sorted(cases)), time_limits=limits)
@@ -222,7 +221,7 @@ def _family(name: str, entry: Entries) -> Family:
 
 def _check_name(name: str, known: Any, place: str) -> None:
     if name not in known:
-        raise StudyError(f"{place}: there is no {name!r}; there are {', '.join(known)}")
+        raise errors.StudyError(f"{place}: there is no {name!r}; there are {', '.join(known)}")
 
 
 def _check_modules(study: Study) -> None:
@@ -231,7 +230,7 @@ def _check_modules(study: Study) -> None:
     try:
         study.prepare()
     except ImportError as error:
-        raise StudyError(f"modules: {error}; {remedy}") from error
+        raise errors.StudyError(f"modules: {error}; {remedy}") from error
     hooks = {f"peers.{name}.function": hook for name, hook in study.peers.items()}
     of_study = (study.reference, study.violation, study.promises)
     places = ("reference.function", "reference.violation", "promises")
@@ -249,7 +248,7 @@ def _check_modules(study: Study) -> None:
         except ImportError:
             exists = False
         if not exists:
-            raise StudyError(f"{place}: there is no module {module!r}; {remedy}")
+            raise errors.StudyError(f"{place}: there is no module {module!r}; {remedy}")
 
 
 # ---- cases ------------------------------------------------------------------------------------

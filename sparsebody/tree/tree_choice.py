@@ -194,14 +194,11 @@ def nonzero_bound(system: System) -> NonzeroBound:
     label = connected_components(graph, False)[1]
     parts = (np.flatnonzero(label == part) for part in range(label.max(initial=-1) + 1))
     bounds = [_bound_of_part(bodies, ends, freedoms, system.name) for bodies in parts]
-    nonzeros, from_world, widest = zip(*bounds, strict=True)
-    return NonzeroBound(sum(nonzeros), sum(from_world), sum(widest))
+    return NonzeroBound(*map(sum, zip(*bounds, strict=True)))
 
 
-def _bound_of_part(
-    bodies: IntArray, ends: IntArray, freedoms: IntArray, name: str
-) -> tuple[int, int, int]:
-    """Return the bound, that for trees rooted in the world, and the widest layer of one part."""
+def _bound_of_part(bodies: IntArray, ends: IntArray, freedoms: IntArray, name: str) -> NonzeroBound:
+    """Return the bound of one part."""
     n = len(bodies)
     if n > MOST_BODIES:
         raise ModelError(
@@ -220,11 +217,12 @@ def _bound_of_part(
         for root in range(n)
     )
     if not is_world.any():
-        return floating, floating, widest
+        return NonzeroBound(floating, floating, widest)
     layers = _distances(node, np.ones_like(joint), n + 1)[n:, :n]
     distance = _distances(node, joint, n + 1)[n]
     from_world = int(_shares(node, joint, distance, n).sum())
-    return min(floating, from_world), from_world, max(widest, _widest_layer(layers))
+    widest = max(widest, _widest_layer(layers))
+    return NonzeroBound(min(floating, from_world), from_world, widest)
 
 
 def _distances(node: IntArray, length: IntArray, n: int) -> FloatArray:
