@@ -61,6 +61,39 @@ class OrderingComparison:
         """Return the comparison with other lines beside its own."""
         return replace(self, lines=by_flops([*self.lines, *lines]))
 
+    def judged(self, order: IntArray, name: str) -> OrderingComparison:
+        """Return the comparison with an order of the mechanism's blocks or scalar rows.
+
+        They are those of the matrix in use, or of the whole [M A'; A 0] with all rows of all
+        joints, of which joints without a kept row are then left out. Raises ShapeError if the order
+        fits neither; the message lists the lengths that do.
+        """
+        structure = self.structure
+        if structure is None:
+            raise ShapeError("a comparison without a mechanism; use compare_orderings to make one")
+        whole = kkt_structure(structure.system)
+        for candidate in (structure, whole):
+            if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
+                blocks, remark = _in_blocks(candidate.pattern, order)
+                n, joints_in_use = structure.system.n_bodies, structure.joints
+                slot = np.full(n + structure.system.n_joints, -1, dtype=np.intp)
+                slot[:n], slot[n + joints_in_use] = np.arange(n), n + np.arange(len(joints_in_use))
+                slots = slot[np.concatenate([np.arange(n), n + candidate.joints])[blocks]]
+                sequence, n_missing = slots[slots >= 0], int(np.count_nonzero(slots < 0))
+                comment = f"{n_missing} joints without kept rows left out" if n_missing else ""
+                comment = "; ".join(filter(None, (remark, comment)))
+                joints = [structure.system.joint_names[j] for j in structure.joints]
+                lines = judge_order(structure.pattern, sequence, name, comment, joints)
+                return self.with_lines(*lines)
+        sizes = sorted(
+            {n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)}
+        )
+        raise ShapeError(
+            f"the order {name!r} has {len(order)} entries, but {structure.system.name} has "
+            f"{whole.system.n_bodies} bodies and {len(whole.joints)} joints; orders of its blocks "
+            f"or rows have {', '.join(map(str, sizes))}"
+        )
+
 
 def by_flops(lines: Sequence[OrderingLine]) -> tuple[OrderingLine, ...]:
     """Return the lines, the one with the fewest operations first."""
@@ -211,40 +244,6 @@ def judge_order(
     return (
         _line(pattern, order, name, comment, remark, pivoting=True),
         _line(pattern, elimination_tree.repair(pattern, order), f"{name}, repaired", "admissible"),
-    )
-
-
-def judge_order_of_mechanism(
-    comparison: OrderingComparison, order: IntArray, name: str
-) -> OrderingComparison:
-    """Return the comparison with an order of the mechanism's blocks or scalar rows.
-
-    They are those of the matrix in use, or of the whole [M A'; A 0] with all rows of all joints, of
-    which joints without a kept row are then left out. Raises ShapeError if the order fits neither;
-    the message lists the lengths that do.
-    """
-    structure = comparison.structure
-    if structure is None:
-        raise ShapeError("a comparison without a mechanism; use compare_orderings to make one")
-    whole = kkt_structure(structure.system)
-    for candidate in (structure, whole):
-        if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
-            blocks, remark = _in_blocks(candidate.pattern, order)
-            n, joints_in_use = structure.system.n_bodies, structure.joints
-            slot = np.full(n + structure.system.n_joints, -1, dtype=np.intp)
-            slot[:n], slot[n + joints_in_use] = np.arange(n), n + np.arange(len(joints_in_use))
-            slots = slot[np.concatenate([np.arange(n), n + candidate.joints])[blocks]]
-            sequence, n_missing = slots[slots >= 0], int(np.count_nonzero(slots < 0))
-            comment = f"{n_missing} joints without kept rows left out" if n_missing else ""
-            comment = "; ".join(filter(None, (remark, comment)))
-            joints = [structure.system.joint_names[j] for j in structure.joints]
-            lines = judge_order(structure.pattern, sequence, name, comment, joints)
-            return comparison.with_lines(*lines)
-    sizes = sorted({n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)})
-    raise ShapeError(
-        f"the order {name!r} has {len(order)} entries, but {structure.system.name} has "
-        f"{whole.system.n_bodies} bodies and {len(whole.joints)} joints; orders of its blocks or "
-        f"rows have {', '.join(map(str, sizes))}"
     )
 
 

@@ -63,8 +63,6 @@ def order(
         raise click.UsageError(f"{option} is for mechanisms, but {source.name} is a matrix")
     if blocks is not None and not is_matrix:
         raise click.UsageError(f"--blocks is for a matrix (.mtx), but {source.name} is a mechanism")
-    from sparsebody.analysis.order_comparison import judge_order_of_mechanism
-
     listed, files = "positions" if positions else "auto", [file.name for file in order_files]
     read = {  # by the names of their files, by paths where names are the same
         file.name if files.count(file.name) == 1 else str(file): sb.read_order(file, listed)
@@ -78,7 +76,7 @@ def order(
     else:
         comparison = analysis.compare_orderings(source.load(), names, factorization)
         for name, one in read.items():
-            comparison = judge_order_of_mechanism(comparison, one.order, name)
+            comparison = comparison.judged(one.order, name)
         summary = f"chosen by auto: {comparison.automatic}"
     best = next(line.name for line in comparison.lines if line.name in comparison.orders)
     best_order = comparison.orders[best]

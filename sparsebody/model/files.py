@@ -35,6 +35,7 @@ MESH_ARRAYS = ("vertices", "triangles")
 _hints = cache(get_type_hints)
 
 Document = dict[str, Any]
+Documents = Sequence[Document]
 Table = Mapping[str, type[Any]]
 Meshes = dict[Any, tuple[int, Document]]  # numbers and documents, by what they have in common
 
@@ -366,7 +367,7 @@ def _mechanism(document: Document, source: str) -> Mechanism:
     return mechanism
 
 
-def _meshes(documents: Sequence[Document], source: str) -> list[Mesh]:
+def _meshes(documents: Documents, source: str) -> list[Mesh]:
     """Return the table of meshes."""
     meshes = []
     for k, document in enumerate(documents):
@@ -393,7 +394,7 @@ def _with_arrays(document: Document, meshes: Sequence[Mesh]) -> Document:
     return {key: value for key, value in document.items() if key != "mesh"} | arrays
 
 
-def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document], *, meshes: Sequence[Mesh]) -> None:
+def _add_bodies(mechanism: Mechanism, nodes: Documents, *, meshes: Sequence[Mesh]) -> None:
     """Add the bodies of nodes, all or none."""
     _check_entries(nodes, {"id", "shape", *BODY_ENTRIES})
     bodies = [node for node in nodes if node["id"] != WORLD or len(node) > 1]
@@ -408,7 +409,7 @@ def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document], *, meshes: Sequ
         )
 
 
-def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
+def _add_joints(mechanism: Mechanism, edges: Documents) -> None:
     """Add the joints of edges, all or none."""
     ends_and_frames = {"source", "target", "predecessor_frame", "successor_frame"}
     of_type = {"key", "type", "options", "prescribed", *ROW_MATRICES}
@@ -433,7 +434,7 @@ def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
     )
 
 
-def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray:
+def _ends(mechanism: Mechanism, edges: Documents, key: str) -> IntArray:
     names = [edge[key] for edge in edges]
     bodies = mechanism.body_names.find_all(names)
     for j in np.flatnonzero(bodies < 0).tolist():
@@ -445,7 +446,7 @@ def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray
     return bodies
 
 
-def _frames(edges: Sequence[Document], key: str) -> Frames:
+def _frames(edges: Documents, key: str) -> Frames:
     entries = [edge[key] for edge in edges]
     _check_entries(entries, {"position", "orientation"})
     position = _numbers(entries, "position", (3,))
@@ -463,7 +464,7 @@ def _prescribed(edge: Document) -> dict[int, Any]:
     }
 
 
-def _add_force(mechanism: Mechanism, documents: Sequence[Document]) -> None:
+def _add_force(mechanism: Mechanism, documents: Documents) -> None:
     (document,) = documents
     force = _from_kind(document, FORCES, f"force {document['name']!r}")
     what = document["type"] if isinstance(force, Bushing | Beam) else f"{document['type']}_force"
@@ -481,14 +482,12 @@ def _made_once(documents: Sequence[Any], make: Callable[[Any], Any]) -> list[Any
     return [made[key] for key in keys]
 
 
-def _check_entries(rows: Sequence[Document], known: set[str]) -> None:
+def _check_entries(rows: Documents, known: set[str]) -> None:
     if not set(chain.from_iterable(rows)) <= known:
         raise Unfit("entries")
 
 
-def _numbers(
-    rows: Sequence[Document], key: str, shape: tuple[int, ...], default: Any = None
-) -> FloatArray:
+def _numbers(rows: Documents, key: str, shape: tuple[int, ...], default: Any = None) -> FloatArray:
     """(n, *shape) an entry that is made of numbers in every row."""
     entries = np.array([row.get(key, default) for row in rows], dtype=object)
     is_plain = set(map(type, entries.ravel().tolist())) <= {float, int}
