@@ -45,21 +45,19 @@ def print_facts(facts: Mapping[str, str]) -> None:
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], folded: str = "") -> None:
     """Print a table; of its columns only the one called `folded` may break its lines."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from rich import box, console, table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    grid = table.Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for k, name in enumerate(header):
         is_number = all(row[k][:1].isdigit() for row in rows)
-        table.add_column(name, justify="right" if is_number else "left", no_wrap=name != folded)
+        grid.add_column(name, justify="right" if is_number else "left", no_wrap=name != folded)
     for row in rows:
-        table.add_row(*row)
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console.width = 120
-    with console.capture() as captured:  # click handles a closed pipe
-        console.print(table)
+        grid.add_row(*row)
+    terminal = console.Console(highlight=False, markup=False)
+    if not terminal.is_terminal:
+        terminal.width = 120
+    with terminal.capture() as captured:  # click handles a closed pipe
+        terminal.print(grid)
     click.echo(captured.get(), nl=False)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import block_array, csr_array, diags_array, eye_array
-from scipy.sparse.linalg import splu
+from scipy.sparse import block_array, csr_array, diags_array, eye_array, linalg
 
 from sparsebody import errors, tolerances
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
@@ -52,7 +51,7 @@ class Equilibrium:
         ]
         self.matrix = block_array(blocks, format="csc")
         try:
-            self.factor = splu(self.matrix, permc_spec="COLAMD")
+            self.factor = linalg.splu(self.matrix, permc_spec="COLAMD")
         except RuntimeError as error:  # the only signal that SuperLU gives
             raise errors.SingularSystemError(
                 "constraint rows that were independent where the inverse dynamics was prepared "

@@ -27,8 +27,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, qr
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse import csgraph, csr_array
 
 from sparsebody import tolerances
 from sparsebody._core import graph
@@ -389,7 +388,7 @@ def wide_choices(part: PartOfRows) -> Iterator[RowChoice]:
 def smallest_singular_value(rows: csr_array) -> float:
     """Return an estimate by the inverse of rows rows'; 0 for dependent rows."""
     schur = (rows @ rows.T).tocsr()
-    factor = _band_factor(schur, reverse_cuthill_mckee(schur, symmetric_mode=True))
+    factor = _band_factor(schur, csgraph.reverse_cuthill_mckee(schur, symmetric_mode=True))
     if factor is None:
         return 0.0
     inverse = partial(cho_solve_banded, (factor, True), check_finite=False)

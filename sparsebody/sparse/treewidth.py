@@ -8,8 +8,7 @@ size of the largest front.
 from itertools import combinations, count
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import maximum_flow
+from scipy.sparse import coo_array, csgraph, csr_array
 
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
@@ -85,7 +84,7 @@ def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> 
     end = np.concatenate([b, a, left, np.full(len(right), n + 1)])
     values = np.concatenate([capacity, capacity, many]).astype(np.int32)
     network = csr_array(coo_array((values, (start, end)), shape=(n + 2, n + 2)))
-    flow = coo_array(maximum_flow(network, n, n + 1).flow)
+    flow = coo_array(csgraph.maximum_flow(network, n, n + 1).flow)
     following: dict[int, list[int]] = {}
     for node, successor, amount in np.stack([flow.row, flow.col, flow.data], axis=1).tolist():
         if amount > 0:

@@ -1,6 +1,5 @@
 """Studies: families, cases, and how each is measured; read from TOML files and checked."""
 
-import importlib
 import importlib.util
 import sys
 import tomllib

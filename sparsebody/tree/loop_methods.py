@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dsytrf, dsytrs
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csgraph
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
@@ -198,7 +197,7 @@ def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
     second = np.where(second < 0, first, second)
     n = len(roots) + 1  # the last one, -1, is that of rows without coordinates
     joined = coo_array((np.ones(len(last)), (first % n, second % n)), shape=(n, n))
-    return connected_components(joined, directed=False)[1][first]
+    return csgraph.connected_components(joined, directed=False)[1][first]
 
 
 class LoopsForce(LoopDynamics):

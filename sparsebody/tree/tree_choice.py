@@ -5,8 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, csgraph_from_dense, dijkstra
+from scipy.sparse import coo_array, csgraph
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
@@ -191,7 +190,7 @@ def nonzero_bound(system: System) -> NonzeroBound:
     freedoms = joint_freedoms(system)
     pairs, n = ends[(ends >= 0).all(axis=1)].T, system.n_bodies
     graph = coo_array((np.ones(pairs.shape[1]), tuple(pairs)), shape=(n, n))
-    label = connected_components(graph, False)[1]
+    label = csgraph.connected_components(graph, False)[1]
     parts = (np.flatnonzero(label == part) for part in range(label.max(initial=-1) + 1))
     bounds = [_bound_of_part(bodies, ends, freedoms, system.name) for bodies in parts]
     return NonzeroBound(*map(sum, zip(*bounds, strict=True)))
@@ -229,7 +228,7 @@ def _distances(node: IntArray, length: IntArray, n: int) -> FloatArray:
     """Return the lengths (n, n) of shortest paths."""
     shortest = np.full((n, n), np.inf)
     np.minimum.at(shortest, tuple(node.T), length)  # of parallel joints the one of fewest freedoms
-    return dijkstra(csgraph_from_dense(shortest, null_value=np.inf), directed=False)
+    return csgraph.dijkstra(csgraph.csgraph_from_dense(shortest, null_value=np.inf), directed=False)
 
 
 def _widest_layer(distances: FloatArray) -> int:

@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse import coo_array, csgraph
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
@@ -165,9 +164,9 @@ class Picture:
         both = (system.predecessor >= 0) & (system.successor >= 0)
         first, second = system.predecessor[both], system.successor[both]
         graph = coo_array((np.ones(len(first)), (first, second)), shape=(n, n)).tocsr()
-        label = connected_components(graph, directed=False)[1]
+        label = csgraph.connected_components(graph, directed=False)[1]
         roots = np.unique(label, return_index=True)[1]
-        far = dijkstra(graph, directed=False, indices=roots, unweighted=True, min_only=True)
+        far = csgraph.dijkstra(graph, directed=False, indices=roots, unweighted=True, min_only=True)
         return np.asarray(far % 2) - 0.5
 
     @cached_property
