@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/vec.hpp"
 #include "dynamics/loads_and_rows.hpp"
@@ -68,6 +69,8 @@ inline constexpr int most_corrections = 8;
 inline constexpr double pivot_change_ratio = 0.5, least_pivot_change = 4e-3;
 // The same after closed stages, of which the error is estimated by another formula: open ones that follow are to last.
 inline constexpr double open_again_ratio = 0.35;
+// The same before the end of a step with open stages, whose error is known roughly by then: beyond it they are given up.
+inline constexpr double lost_ratio = 1.0;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -298,6 +301,7 @@ class ExplicitSteps {
       if (!complete(s, k, end)) return failed();
       follow_pivots();
       if (!is_end) curves_.add(s.bodies(), s.acceleration);
+      if (!closes_stages && k + 2 == n_stages && is_lost(s, tableau, h)) return failed();
     }
     const double change = pivot_change();
     bool is_sensitive = change > least_pivot_change;
@@ -395,6 +399,15 @@ class ExplicitSteps {
     double least = 1.0;
     for (Index k = 0; k < loop_rows_.size(); ++k) least = std::min(least, least_pivot_[k] / largest_pivot_[k]);
     return 1.0 - std::sqrt(std::max(least, 0.0));
+  }
+  // Whether open stages, the last of which stands for the end of the step as well, add too much to its error.
+  bool is_lost(const StageState& s, const Tableau& tableau, double h) {
+    const double change = pivot_change();
+    if (!(change > least_pivot_change)) return false;
+    const Index n_stages = tableau.node.size();
+    std::vector<double> weight(tableau.error.begin(), tableau.error.begin() + n_stages);
+    weight.back() += tableau.error[n_stages];
+    return change > lost_ratio * std::pow(local_error(s, curves_.mean({weight.data(), n_stages}), h), 0.25);
   }
   // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
   // do.

@@ -66,6 +66,10 @@ _LIMITS = (  # of native steps
     WORST_RESIDUAL,
 )
 _LONGEST_SINGULAR_WAY = 0.5  # of the mechanism's size, at singular poses alone
+_STAYS_SINGULAR = (
+    "the motion stays at singular poses, where joints bear more than any load: only their "
+    'compliance determines it; take method="auto" or "generalized-alpha"'
+)
 _MOST_NAMES = 3  # of joints in a message
 _NO_BRANCH = (
     "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
@@ -480,15 +484,17 @@ class Stepper:
         SimulationError
             If numbers cease to be finite, or poses have been singular for long.
         """
-        state = self._advance(time)
+        try:
+            state = self._advance(time)
+        except OpenJointError as failure:
+            if self._singular_way > 0.0:
+                raise SimulationError(_STAYS_SINGULAR) from failure
+            raise
         is_singular = self.rank.sine < _SINGULAR_PIVOT
         way = self._singular_way + self.nominal * largest(state.velocity[:, 3:])
         self._singular_way = way if is_singular else 0.0
         if self._singular_way > _LONGEST_SINGULAR_WAY * self._rows.dynamics.system.typical_length:
-            raise SimulationError(
-                "the motion stays at singular poses, where joints bear more than any load: only "
-                'their compliance determines it; take method="auto" or "generalized-alpha"'
-            )
+            raise SimulationError(_STAYS_SINGULAR)
         return state
 
     def _advance(self, time: float) -> State:

@@ -9,6 +9,8 @@ from scipy.special import ellipj
 import sparsebody as sb
 from sparsebody.simulation import INTEGRATORS
 from sparsebody.simulation.integrators import (
+    OPEN_STAGES,
+    RK4,
     ImplicitIntegrator,
     Integrator,
     semi_implicit_euler_step,
@@ -37,6 +39,27 @@ def euler_top(time):
 
 def slope(steps, errors):
     return float(np.polyfit(np.log(steps), np.log(errors), 1)[0])
+
+
+@pytest.mark.parametrize("tableau", [RK4, OPEN_STAGES])
+def test_coefficients_meet_the_conditions_of_order_4(tableau):
+    """For y'' = f(y, y'), and of order 3 for the error. Hairer, Norsett, Wanner (1993), II.14."""
+    b, c = tableau.rate[-1], np.append(0.0, tableau.node[:-1])
+    a, pose = np.zeros((2, 4, 4))
+    a[1:] = c[1:, None] * tableau.rate[:-1]
+    pose[1:] = 0.5 * c[1:, None] ** 2 * tableau.pose[:-1]
+    conditions = [(b @ c**k, 1 / (k + 1)) for k in range(4)]
+    conditions += [(b @ a @ c, 1 / 6), (b @ a @ c**2, 1 / 12), (b @ (c * (a @ c)), 1 / 8)]
+    conditions += [(b @ a @ a @ c, 1 / 24), (b @ pose @ c, 1 / 24)]
+    b_pose = 0.5 * tableau.pose[-1]
+    conditions += [(b_pose @ c**k, 1 / ((k + 1) * (k + 2))) for k in range(3)]
+    conditions += [(b_pose @ a @ c, 1 / 24)]
+    e, c_all = tableau.error, np.append(c, 1.0)
+    conditions += [(e @ c_all**k, 0.0) for k in range(3)]
+    conditions += [(e @ np.append(a @ c, b @ c), 0.0)]
+    np.testing.assert_allclose(*np.transpose(conditions), atol=1e-15)
+    np.testing.assert_allclose(a.sum(axis=1), c, atol=1e-15)
+    np.testing.assert_allclose(pose.sum(axis=1), 0.5 * c**2, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
