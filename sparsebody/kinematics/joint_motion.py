@@ -6,10 +6,11 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsebody import errors, spatial
+from sparsebody import errors
 from sparsebody._core import joints, model
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.model.system import State, System, body_arrays
+from sparsebody.spatial import rotation_from_quaternion
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,7 @@ def world_wrenches(system: System, motion: BodyMotion, joint_wrench: FloatArray)
     About the origins of the successors' joint frames, at a state or all records of a trajectory;
     `joint_wrench` is that of `Accelerations`, or the trajectory's.
     """
-    R = spatial.rotation_from_quaternion(motion.orientation)
+    R = rotation_from_quaternion(motion.orientation)
     world = np.broadcast_to(np.eye(3), (*R.shape[:-3], 1, 3, 3))
     turn = np.concatenate([R, world], axis=-3)[..., system.successor, :, :]
     parts = joint_wrench.reshape(*joint_wrench.shape[:-1], 2, 3)
@@ -166,14 +167,14 @@ def point_position(system: System, motion: BodyMotion, body: str, point: ArrayLi
     For a trajectory it is a path (n_records, 3).
     """
     i, arm = _arm(system, body, point)
-    R = spatial.rotation_from_quaternion(motion.orientation[..., i, :])
+    R = rotation_from_quaternion(motion.orientation[..., i, :])
     return np.asarray(motion.position[..., i, :] + R @ arm)
 
 
 def point_velocity(system: System, motion: BodyMotion, body: str, point: ArrayLike) -> FloatArray:
     """Return the world velocity (3,), or (n_records, 3), of a point, as of `point_position`."""
     i, arm = _arm(system, body, point)
-    R = spatial.rotation_from_quaternion(motion.orientation[..., i, :])
+    R = rotation_from_quaternion(motion.orientation[..., i, :])
     w, u = np.split(motion.velocity[..., i, :], 2, axis=-1)
     return np.asarray(np.einsum("...ab,...b->...a", R, u + np.cross(w, arm)))
 

@@ -23,7 +23,7 @@ from scipy.linalg import cho_factor, cho_solve, lstsq, null_space
 from scipy.signal import StateSpace
 from scipy.sparse import coo_array, csc_array, hstack, vstack
 
-from sparsebody import errors, spatial
+from sparsebody import errors
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.dynamics import ForwardDynamics
@@ -33,6 +33,7 @@ from sparsebody.kinematics.joint_motion import JointMotion, body_rotations, join
 from sparsebody.linearization.spring_stretches import springs_as_stretches
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations
+from sparsebody.spatial import motion_cross
 
 _MOST_VELOCITIES = 6000  # of bodies, for a minimal form, which is dense
 
@@ -234,7 +235,7 @@ class Linearization:
     def _crossed(self, velocity: FloatArray, x: FloatArray) -> FloatArray:
         """Return v x m of velocities (n_bodies, 6) and motions (6n, k)."""
         motions = x.reshape(len(velocity), 6, -1)
-        return np.asarray(spatial.motion_cross(velocity) @ motions).reshape(x.shape)
+        return np.asarray(motion_cross(velocity) @ motions).reshape(x.shape)
 
     def allowed_motions(self) -> FloatArray:
         """Return a dense basis N (6n, n_freedoms) of A q = 0, for bodies of inertia one."""

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsebody import errors, spatial
+from sparsebody import errors
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import padded
+from sparsebody.spatial import motion_cross
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import link_accelerations
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -201,7 +202,7 @@ def _fill_about_one_origin(
         native.fill_loop_blocks(tree.links, shifted, link, wrench, *target)
         v_p, v_s = padded(_about_origin(motion.velocity, d))[link].swapaxes(0, 1)
         a_p, a_s = padded(_about_origin(acceleration, d))[link].swapaxes(0, 1)
-        a = a_s - a_p + np.einsum("mab,mb->ma", spatial.motion_cross(v_s), v_p)
+        a = a_s - a_p + np.einsum("mab,mb->ma", motion_cross(v_s), v_p)
         k[own] -= np.einsum("ma,ma->m", T, a)  # k = k_stab - T' (a_s - a_p + v_s x v_p)
     return k
 
