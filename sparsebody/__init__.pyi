@@ -149,7 +149,7 @@ from .dynamics.mobility import (
     Mobility as Mobility,
     count_mobility as count_mobility,
 )
-from .analysis.determined_reactions import (
+from .analysis.reactions import (
     determined_reactions as determined_reactions,
 )
 from .analysis.advice import (

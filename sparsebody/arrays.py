@@ -14,6 +14,7 @@ from sparsebody.errors import ModelError, ShapeError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
+Int32Array: TypeAlias = NDArray[np.int32]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 

@@ -9,16 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody import errors, tolerances
 from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.dynamics.compliant_reactions import LeastEnergy
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.inverse_dynamics import InverseDynamics
-from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.initial_state import consistent_state
+from sparsebody.dynamics import ForwardDynamics, InverseDynamics, LeastEnergy
+from sparsebody.equations import Accelerations, consistent_state
 from sparsebody.equations.inverse import ActuatorForces, Freedom, InverseMethod
-from sparsebody.errors import ModelError, check_name
 from sparsebody.model.system import State, System
-from sparsebody.tolerances import MOTION_TOLERANCE
 from sparsebody.tree import TREE_INVERSE_METHODS, TREE_METHODS, TreeDynamics, tree_dynamics
 
 SPARSE = "sparse"
@@ -57,15 +53,15 @@ def forward_dynamics(
     ModelError
         If the method takes trees only, and the mechanism has loops.
     """
-    check_name(method, METHODS, "method")
+    errors.check_name(method, METHODS, "method")
     state = consistent_state(system) if state is None else state
     if method != SPARSE:
         if options:
-            raise ModelError(
+            raise errors.ModelError(
                 f"method {method!r} has no option {', '.join(options)}; give method 'sparse'"
             )
         if isinstance(reactions, LeastEnergy):
-            raise ModelError(f"method {method!r} takes no LeastEnergy; give method 'sparse'")
+            raise errors.ModelError(f"method {method!r} takes no LeastEnergy; give method 'sparse'")
         of_tree = tree_dynamics(method, system, tree, reactions=reactions, baumgarte=baumgarte)
         return of_tree(state, body_force=body_force)
     dynamics = ForwardDynamics(system, state, reactions=reactions, baumgarte=baumgarte, **options)
@@ -83,7 +79,7 @@ def inverse_dynamics(
     body_force: FloatArray | None = None,
     tree: str = "minimum-nonzeros",
     reactions: str = "minimum-norm",
-    tolerance: float = MOTION_TOLERANCE,
+    tolerance: float = tolerances.MOTION_TOLERANCE,
 ) -> ActuatorForces:
     """Return the forces of actuators that cause a motion, at one state.
 
@@ -112,7 +108,7 @@ def inverse_dynamics(
     ModelError
         If the method takes trees only, and the mechanism has loops.
     """
-    check_name(method, INVERSE_METHODS, "method")
+    errors.check_name(method, INVERSE_METHODS, "method")
     state = consistent_state(system) if state is None else state
     own: dict[str, Any] = {"state": state} if method == SPARSE else {"tree": tree}
     dynamics = INVERSE_METHODS[method](

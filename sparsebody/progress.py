@@ -23,23 +23,17 @@ def progress_bar(total: float, unit: str = "", steady: bool = True) -> Iterator[
     three digits behind the point; without, they are counts. Where work is not `steady`, and some
     parts of it take far longer than others, no time left is shown.
     """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import console, progress
 
     form = ".3f" if unit else ".0f"
-    count = TextColumn(f"{{task.completed:{form}}}/{{task.total:{form}}}{unit and ' ' + unit}")
-    columns: list[ProgressColumn] = [count, BarColumn(), TimeElapsedColumn()]
+    count = progress.TextColumn(
+        f"{{task.completed:{form}}}/{{task.total:{form}}}{unit and ' ' + unit}"
+    )
+    columns = [count, progress.BarColumn(), progress.TimeElapsedColumn()]
     if steady:
-        columns += [TextColumn("left"), TimeRemainingColumn()]
-    columns.append(TextColumn("{task.fields[text]}"))
-    console = Console(stderr=True, markup=False)
-    with Progress(*columns, console=console, speed_estimate_period=_LONGEST) as bar:
+        columns += [progress.TextColumn("left"), progress.TimeRemainingColumn()]
+    columns.append(progress.TextColumn("{task.fields[text]}"))
+    stderr = console.Console(stderr=True, markup=False)
+    with progress.Progress(*columns, console=stderr, speed_estimate_period=_LONGEST) as bar:
         task = bar.add_task("", total=total, text="")
         yield lambda done, text: bar.update(task, completed=done, text=text)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from sparsebody.errors import OutputError
 
+StrPath = str | os.PathLike[str]  # of arguments, as in typeshed
+
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:

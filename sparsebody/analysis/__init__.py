@@ -1,7 +1,7 @@
 """From results to numbers: what inspection, orderings, reactions and loops tell.
 
 `cost_prediction.py` predicts what factorizations of large lattices take.
-`determined_reactions.py` says which reactions rigid bodies determine; `advice.py` replaces joints
+`reactions.py` says which reactions rigid bodies determine; `advice.py` replaces joints
 by such as have more freedoms, and compares the outcome with the original in two poses.
 """
 

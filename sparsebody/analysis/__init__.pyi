@@ -3,7 +3,7 @@
 # ruff: noqa: I001
 
 # Reactions
-from .determined_reactions import (
+from .reactions import (
     ReactionReport as ReactionReport,
     determined_reactions as determined_reactions,
 )

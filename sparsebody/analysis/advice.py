@@ -18,17 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody import errors, spatial
 from sparsebody.analysis.advice_choices import LoopAdvice, Replacement, choices_by_loop, pose_at
-from sparsebody.analysis.determined_reactions import determined_reactions, joint_sizes
+from sparsebody.analysis.reactions import determined_reactions, joint_sizes
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import displaced, joint_motion
-from sparsebody.model import Frames, JointType, Mechanism, State, System
-from sparsebody.model.connections import distinct_types
-from sparsebody.model.forces import JointForce
-from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.model import Frames, JointType, Mechanism, State, System, connections, forces
 from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE, VIOLATION_TOLERANCE
 
 TURNS = (0.1, 0.03, 0.01, 0.003)  # [rad], and as shares of the sizes of the joints
@@ -46,16 +43,16 @@ def with_replaced_joints(
     origins they keep; None takes the joint away. Raises ModelError for a joint that is not there,
     or one whose coordinates are in use by a drive or a force.
     """
-    in_use = {f.joint for f in mechanism.forces.values() if isinstance(f, JointForce)}
+    in_use = {f.joint for f in mechanism.forces.values() if isinstance(f, forces.JointForce)}
     for name in substitutes:
         joint = mechanism.joint(name)
         if joint.compliance.any():
-            raise ModelError(
+            raise errors.ModelError(
                 f"joint {name!r}: has a compliance on its rows, so it cannot be replaced; take "
                 "that away first"
             )
         if joint.prescribed or name in in_use:
-            raise ModelError(
+            raise errors.ModelError(
                 f"joint {name!r}: its coordinates are in use by a drive or a force, so it cannot "
                 "be replaced; take these away first"
             )
@@ -70,7 +67,7 @@ def with_replaced_joints(
             types[j], turns[j] = new
     remaining = np.flatnonzero(keep)
     names = [mechanism.joint_names[j] for j in remaining.tolist()]
-    known, type_index = distinct_types(names, [types[j] for j in remaining.tolist()])
+    known, type_index = connections.distinct_types(names, [types[j] for j in remaining.tolist()])
     of_kept = replace(
         joints.take(remaining),
         types=known,
@@ -85,7 +82,7 @@ def _turned(frames: Frames, turns: FloatArray) -> Frames:
     """Return frames with other axes; those that are not turned stay exactly as they are."""
     orientation = np.array(frames.quaternions)
     is_turned = np.any(turns != np.eye(3), axis=(1, 2))
-    orientation[is_turned] = quaternion_from_rotation(
+    orientation[is_turned] = spatial.quaternion_from_rotation(
         frames.rotations[is_turned] @ turns[is_turned]
     )
     return Frames(frames.origins, orientation)
@@ -152,18 +149,16 @@ def check_advice(
     return AdviceCheck(tuple(ranks), tuple(redundant), expected, certain, violation, difference)
 
 
-def _violation(
-    dynamics: ForwardDynamics, state: State, acceleration: FloatArray, free: FloatArray
-) -> float:
+def _violation(dynamics: ForwardDynamics, state: State, a: FloatArray, free: FloatArray) -> float:
     """Return the largest violation of a row, by the largest sum of what enters rows in size.
 
-    That is what `acceleration` contributes, or those `free` of constraints.
+    That is what `a` contributes, or those `free` of constraints.
     """
     system, constraint = dynamics.system, dynamics.evaluate(state).constraint
     ends = system.ends[system.row_joint]
     is_body = (ends >= 0)[:, :, None]
     terms, of_free = (  # (n_rows, 2, 6) the products that A a sums
-        constraint.rows * np.where(is_body, a[ends], 0.0) for a in (acceleration, free)
+        constraint.rows * np.where(is_body, x[ends], 0.0) for x in (a, free)
     )
     scale = np.maximum(np.abs(terms), np.abs(of_free)).sum(axis=(1, 2))
     error = np.abs(terms.sum(axis=(1, 2)) - constraint.acceleration)
@@ -304,7 +299,7 @@ def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
     for turn in TURNS[:-1]:
         try:
             return _closed_after(dynamics, moving, turn)
-        except AssemblyError:
+        except errors.AssemblyError:
             continue
     return _closed_after(dynamics, moving, TURNS[-1])
 

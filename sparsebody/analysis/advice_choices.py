@@ -14,23 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsebody.analysis.determined_reactions import (
-    Circulations,
-    ReactionReport,
-    circulations,
-    constraints,
-    cycle_wrenches,
-    joint_sizes,
-    listed,
-    null_wrenches,
-    successor_frames,
-)
+from sparsebody import spatial, tolerances
+from sparsebody.analysis import reactions
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
 from sparsebody.model import JOINT_TYPES, JointType, State, System
-from sparsebody.spatial import orthogonal_complement, plucker_parts, plucker_transform
-from sparsebody.tolerances import RELAXATION_TOLERANCE
 
 N_POSES = 4  # random ones: enough, for motions are analytic
 
@@ -75,7 +64,7 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
     positions = rng.uniform(-1.0, 1.0, (N_POSES, old.n_positions))
     if old.n_positions >= 4:  # these start with a quaternion
         positions[:, :4] /= np.linalg.norm(positions[:, :4], axis=1, keepdims=True)
-    poses = [plucker_parts(old.transform(q)) for q in positions]
+    poses = [spatial.plucker_parts(old.transform(q)) for q in positions]
     types = [kind() for name, kind in JOINT_TYPES.items() if name != "free" and not fields(kind)]
     types.sort(key=lambda joint_type: joint_type.n_velocities)
     replacements: list[Relaxation] = []
@@ -107,7 +96,7 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
 
 
 def _is_same(one: FloatArray, other: FloatArray) -> bool:
-    return np.allclose(one, other, atol=RELAXATION_TOLERANCE)
+    return np.allclose(one, other, atol=tolerances.RELAXATION_TOLERANCE)
 
 
 def _freedoms(
@@ -118,7 +107,7 @@ def _freedoms(
         return np.eye(6)
     turned, shifted = turn.T @ E @ turn, turn.T @ r
     q = new.coordinates(turned, shifted)
-    if not _is_same(new.transform(q), plucker_transform(turned, shifted)):
+    if not _is_same(new.transform(q), spatial.plucker_transform(turned, shifted)):
         return None
     S = new.motion_subspace(q)
     return np.concatenate([turn @ S[:3], turn @ S[3:]])
@@ -131,7 +120,7 @@ def _extra(
     S = _freedoms(new, turn, E, r)
     if S is None:
         S = old_S
-    old_T = orthogonal_complement(old_S) if old_S.shape[1] else np.eye(6)
+    old_T = spatial.orthogonal_complement(old_S) if old_S.shape[1] else np.eye(6)
     Q, size, _ = np.linalg.svd(old_T @ (old_T.T @ S))
     Q = Q[:, : np.count_nonzero(size > 1e-6)]
     apart = []
@@ -192,13 +181,13 @@ class LoopAdvice:
 
     def lines(self) -> Iterator[str]:
         """Say what there is to choose from."""
-        where = listed(self.joints) if self.loops == 1 else f"{self.loops} loops together"
-        yield f"{constraints(self.redundant)} in {where}"
+        where = reactions.listed(self.joints) if self.loops == 1 else f"{self.loops} loops together"
+        yield f"{reactions.constraints(self.redundant)} in {where}"
         for k, choice in enumerate(self.choices):
-            yield f"  {'or ' * bool(k)}{listed([str(r) for r in choice], 4, '; ')}"
+            yield f"  {'or ' * bool(k)}{reactions.listed([str(r) for r in choice], 4, '; ')}"
         if self.remaining:
             yield f"  {self.remaining} left: no type takes as little, or a drive or force needs it:"
-            yield f"  {listed(self.tried, 4, '; ')}"
+            yield f"  {reactions.listed(self.tried, 4, '; ')}"
 
 
 ROBUST = 0.05  # least singular value, of wrenches and freedoms of unit size
@@ -218,6 +207,9 @@ class Choice(NamedTuple):
     relaxation: Relaxation
 
 
+Choices = list[Choice]  # of several joints, made together
+
+
 @dataclass(frozen=True, eq=False)
 class Pose:
     """A mechanism at one pose: what circulates in its loops."""
@@ -227,11 +219,11 @@ class Pose:
     motion: JointMotion
     axes: FloatArray  # (n_joints, 3, 3) S to world
     origin: FloatArray  # (n_joints, 3) of S
-    circulations: Circulations
+    circulations: reactions.Circulations
 
     def wrenches(self, loop: int) -> dict[int, FloatArray]:
         """Return (6, dimension) what circulates at each joint of a loop, moments / its length."""
-        wrench = cycle_wrenches(self.circulations, loop, self.axes, self.origin)
+        wrench = self.circulations.on_joints(loop, self.axes, self.origin)
         joints = self.circulations.cycles[loop].tolist()
         return dict(zip(joints, wrench, strict=True))
 
@@ -249,9 +241,9 @@ def pose_at(system: System, state: State, dynamics: ForwardDynamics | None = Non
     """Return what choices are made by at a consistent state."""
     dynamics = dynamics or ForwardDynamics(system, state, reactions="basic")
     subspace = dynamics.evaluate(state).constraint.subspace
-    axes, origin = successor_frames(system, state)
+    axes, origin = reactions.successor_frames(system, state)
     motion = joint_motion(system, state)
-    circulating = circulations(system, state, subspace)
+    circulating = reactions.circulations(system, state, subspace)
     return Pose(dynamics, state, motion, axes, origin, circulating)
 
 
@@ -265,9 +257,7 @@ def clearness(work: FloatArray) -> float:
     return float(np.linalg.svd(work, compute_uv=False)[-1])
 
 
-def choose_in_loop(
-    system: System, loop: int, own: IntArray, poses: list[Pose]
-) -> list[list[Choice]]:
+def choose_in_loop(system: System, loop: int, own: IntArray, poses: list[Pose]) -> list[Choices]:
     """Return choices, the best first; each takes all that circulates in the loop, at all poses.
 
     `own` (n,) are joints of the loop that may be replaced.
@@ -295,11 +285,9 @@ def choose_in_loop(
     return []
 
 
-def _together(
-    works: list[tuple[Choice, list[FloatArray]]], n: int, size: int
-) -> list[list[Choice]]:
+def _together(works: list[tuple[Choice, list[FloatArray]]], n: int, size: int) -> list[Choices]:
     """Return the choices of n joints that take all of it."""
-    ranked: list[tuple[float, list[Choice]]] = []
+    ranked: list[tuple[float, Choices]] = []
     for group in combinations(works, n):
         choices = [choice for choice, _ in group]
         if sum(choice.relaxation.n_removed for choice in choices) != size:
@@ -317,7 +305,7 @@ def _together(
 
 def choose_in_cluster(
     system: System, joints: IntArray, free: BoolArray, size: int, pose: Pose
-) -> list[list[Choice]]:
+) -> list[Choices]:
     """Return one or two choices, which may leave a rest; none where it would take too long.
 
     Each replacement has to take wrenches that earlier ones have left. The second choice prefers the
@@ -327,12 +315,12 @@ def choose_in_cluster(
     if size > MOST_REDUNDANT:
         return []
     constraint = pose.dynamics.evaluate(pose.state).constraint
-    null = null_wrenches(pose.dynamics, constraint, joints, np.eye)
+    null = reactions.null_wrenches(pose.dynamics, constraint, joints, np.eye)
     n_vectors = null.shape[2]
     null = np.linalg.qr(null.reshape(-1, n_vectors))[0].reshape(null.shape)
-    lengths = joint_sizes(system)
+    lengths = reactions.joint_sizes(system)
 
-    def greedy(order: IntArray, may_remove: bool) -> list[Choice]:
+    def greedy(order: IntArray, may_remove: bool) -> Choices:
         """Choose until nothing is left, the clearest of those that save most rows first.
 
         What is left only shrinks, so a choice is looked at again only when it comes first: Minoux
@@ -369,10 +357,10 @@ def choose_in_cluster(
                 remaining -= n_removed
         return list(taken.values())
 
-    def n_removed(choices: list[Choice]) -> int:
+    def n_removed(choices: Choices) -> int:
         return sum(choice.relaxation.n_removed for choice in choices)
 
-    order, combinations = np.arange(len(joints)), list[list[Choice]]()
+    order, combinations = np.arange(len(joints)), list[Choices]()
     for may_remove in (False, True):
         combinations += [greedy(way, may_remove) for way in (order, order[::-1])]
         combinations.sort(key=lambda choices: (size - n_removed(choices), len(choices)))
@@ -382,7 +370,7 @@ def choose_in_cluster(
 
 
 def choices_by_loop(
-    system: System, report: ReactionReport, poses: list[Pose]
+    system: System, report: reactions.ReactionReport, poses: list[Pose]
 ) -> Iterator[LoopAdvice]:
     """Yield the choices of all loops, then those of clusters of loops.
 
@@ -422,7 +410,7 @@ def choices_by_loop(
 
 
 def _loop_advice(
-    system: System, joints: IntArray, loops: int, redundant: int, choices: list[list[Choice]] | None
+    system: System, joints: IntArray, loops: int, redundant: int, choices: list[Choices] | None
 ) -> LoopAdvice:
     """Return choices by the names of joints; None where they are too many to be looked at."""
     names, types = system.joint_names, system.joint_types

@@ -190,24 +190,26 @@ def _front(pivots: int, below: int, ranks: int) -> _Cost:
     return _Cost(entries, flops, front, *shares, messages, words)
 
 
+Shape = tuple[int, ...]  # bodies across x, y and z
+Sides = tuple[tuple[int, int], ...]  # whether the low and the high side are joined, by axis
+
+
 class _Dissection(NamedTuple):
     """A lattice: rows of a body, and of a joint across x, y and z."""
 
     body: int
     joints: tuple[int, int, int]
 
-    def cut_rows(self, shape: tuple[int, ...], axis: int) -> int:
+    def cut_rows(self, shape: Shape, axis: int) -> int:
         return self.joints[axis] * math.prod(shape) // shape[axis]
 
-    def cost(self, shape: tuple[int, ...], ranks: int = 1) -> _Cost:
+    def cost(self, shape: Shape, ranks: int = 1) -> _Cost:
         """Return the cost of a lattice that is joined to nothing."""
         return _dissected(self, shape, ((0, 0),) * 3, ranks)
 
 
 @lru_cache(maxsize=1 << 18)
-def _dissected(
-    lattice: _Dissection, shape: tuple[int, ...], joined: tuple[tuple[int, int], ...], ranks: int
-) -> _Cost:
+def _dissected(lattice: _Dissection, shape: Shape, joined: Sides, ranks: int) -> _Cost:
     """Return the cost of a box; joined (3, 2): 1 on the sides with joints to bodies outside."""
     outward_rows = sum(lattice.cut_rows(shape, k) * sum(joined[k]) for k in range(3))
     if math.prod(shape) == 1:
@@ -242,13 +244,13 @@ def _dissected(
     )
 
 
-def _rows(shape: tuple[int, ...]) -> int:
+def _rows(shape: Shape) -> int:
     """Return the rows of a lattice with one more joint, to the world."""
     n = math.prod(shape)
     return BODY * n + SPHERICAL * sum(n - n // k for k in shape) + SPHERICAL
 
 
-def _iterative(shape: tuple[int, ...]) -> CostPrediction:
+def _iterative(shape: Shape) -> CostPrediction:
     """Return the cost of all levels of substructures, boxes of a x b x c bodies of the lattice.
 
     A box keeps a + b + c + 6 motions: those of a rigid body, and one relative rotation of each

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import tree as native
-from sparsebody.analysis.determined_reactions import constrained_joints, successor_frames
+from sparsebody.analysis.reactions import constrained_joints, successor_frames
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError, check_name
 from sparsebody.model import Mechanism, System
@@ -151,6 +151,7 @@ def _line(name: str, cycles: Cycles, tree: SpanningTree) -> LoopBasisLine:
     closing = cycles.edge[cycles.start[:-1]]  # rows of these alone: Featherstone (2008), table 8.4
     total = np.bincount(cycles.cycle, freedoms[cycles.edge], minlength=len(cycles))
     nnz_tree_k = int(np.diff(system.first_row)[closing] @ (total - freedoms[closing]))
+    shared, reach = _shared(cycles, freedoms), _reach(cycles, freedoms, tree)
     return LoopBasisLine(
         name=name,
         tree=name.removesuffix(" tree") if name in FUNDAMENTAL else _GENERAL,
@@ -158,16 +159,11 @@ def _line(name: str, cycles: Cycles, tree: SpanningTree) -> LoopBasisLine:
         joints=len(cycles.edge),
         longest=int(length.max(initial=0)),
         nnz_k=6 * int(freedoms[cycles.edge].sum()),
-        nnz_coupling=36 * _n_pairs(_shared(cycles, freedoms)),
-        nnz_product=36 * _n_pairs(_reach(cycles, freedoms, tree)),
+        nnz_coupling=36 * int((shared @ shared.T).nnz),
+        nnz_product=36 * int((reach @ reach.T).nnz),
         nnz_h=tree.n_inertia_nonzeros,
         nnz_tree_k=nnz_tree_k if name in FUNDAMENTAL else None,
     )
-
-
-def _n_pairs(reach: csr_array) -> int:
-    """Return how many pairs of rows, each with itself too, have a column in common."""
-    return int((reach @ reach.T).nnz)
 
 
 def _shared(cycles: Cycles, freedoms: IntArray) -> csr_array:

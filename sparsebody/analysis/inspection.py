@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from sparsebody.analysis.determined_reactions import ReactionReport, determined_reactions
 from sparsebody.analysis.order_comparison import OrderingLine, ordering_lines
+from sparsebody.analysis.reactions import ReactionReport, determined_reactions
 from sparsebody.dynamics import Formulation, ForwardDynamics, count_mobility, generic_mobility
 from sparsebody.dynamics.mobility import GenericMobility, generic_mobility_in_plane
 from sparsebody.equations import SystemMotion, consistent_state

@@ -18,12 +18,10 @@ import numpy as np
 from sparsebody import ordering
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.preparation import SPATIAL, SolverChoice, choose_solver
+from sparsebody.dynamics import ForwardDynamics, preparation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import OrderingError, ShapeError, SingularSystemError
-from sparsebody.factorization import choose_factorization, pivoted_seconds
-from sparsebody.factorization.plain_ldl import analyze
+from sparsebody.factorization import choose_factorization, pivoted_seconds, plain_ldl
 from sparsebody.model import Mechanism, State, System
 from sparsebody.ordering import ALGORITHMS, algorithm_order
 from sparsebody.sparse import BlockPattern, SaddleMatrix, SymmetricPattern, elimination_tree
@@ -63,13 +61,46 @@ class OrderingComparison:
         """Return the comparison with other lines beside its own."""
         return replace(self, lines=by_flops([*self.lines, *lines]))
 
+    def judged(self, order: IntArray, name: str) -> OrderingComparison:
+        """Return the comparison with an order of the mechanism's blocks or scalar rows.
+
+        They are those of the matrix in use, or of the whole [M A'; A 0] with all rows of all
+        joints, of which joints without a kept row are then left out. Raises ShapeError if the order
+        fits neither; the message lists the lengths that do.
+        """
+        structure = self.structure
+        if structure is None:
+            raise ShapeError("a comparison without a mechanism; use compare_orderings to make one")
+        whole = kkt_structure(structure.system)
+        for candidate in (structure, whole):
+            if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
+                blocks, remark = _in_blocks(candidate.pattern, order)
+                n, joints_in_use = structure.system.n_bodies, structure.joints
+                slot = np.full(n + structure.system.n_joints, -1, dtype=np.intp)
+                slot[:n], slot[n + joints_in_use] = np.arange(n), n + np.arange(len(joints_in_use))
+                slots = slot[np.concatenate([np.arange(n), n + candidate.joints])[blocks]]
+                sequence, n_missing = slots[slots >= 0], int(np.count_nonzero(slots < 0))
+                comment = f"{n_missing} joints without kept rows left out" if n_missing else ""
+                comment = "; ".join(filter(None, (remark, comment)))
+                joints = [structure.system.joint_names[j] for j in structure.joints]
+                lines = judge_order(structure.pattern, sequence, name, comment, joints)
+                return self.with_lines(*lines)
+        sizes = sorted(
+            {n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)}
+        )
+        raise ShapeError(
+            f"the order {name!r} has {len(order)} entries, but {structure.system.name} has "
+            f"{whole.system.n_bodies} bodies and {len(whole.joints)} joints; orders of its blocks "
+            f"or rows have {', '.join(map(str, sizes))}"
+        )
+
 
 def by_flops(lines: Sequence[OrderingLine]) -> tuple[OrderingLine, ...]:
     """Return the lines, the one with the fewest operations first."""
     return tuple(sorted(lines, key=lambda line: (line.metrics.flops, line.metrics.nnz_l)))
 
 
-def ordering_lines(choice: SolverChoice) -> tuple[OrderingLine, ...]:
+def ordering_lines(choice: preparation.SolverChoice) -> tuple[OrderingLine, ...]:
     """Return what was predicted of every ordering that was tried, the quickest first."""
     lines = [
         OrderingLine(name, metrics, min(times, key=lambda one: times[one]), min(times.values()))
@@ -127,7 +158,7 @@ def compared(
     choices = {}
     for name in dict.fromkeys(names or bearable):
         try:
-            choices[name] = choose_solver(pattern, name, factorization, positions)
+            choices[name] = preparation.choose_solver(pattern, name, factorization, positions)
         except OrderingError:
             if names:
                 raise
@@ -213,40 +244,6 @@ def judge_order(
     return (
         _line(pattern, order, name, comment, remark, pivoting=True),
         _line(pattern, elimination_tree.repair(pattern, order), f"{name}, repaired", "admissible"),
-    )
-
-
-def judge_order_of_mechanism(
-    comparison: OrderingComparison, order: IntArray, name: str
-) -> OrderingComparison:
-    """Return the comparison with an order of the mechanism's blocks or scalar rows.
-
-    They are those of the matrix in use, or of the whole [M A'; A 0] with all rows of all joints, of
-    which joints without a kept row are then left out. Raises ShapeError if the order fits neither;
-    the message lists the lengths that do.
-    """
-    structure = comparison.structure
-    if structure is None:
-        raise ShapeError("a comparison without a mechanism; use compare_orderings to make one")
-    whole = kkt_structure(structure.system)
-    for candidate in (structure, whole):
-        if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
-            blocks, remark = _in_blocks(candidate.pattern, order)
-            n, joints_in_use = structure.system.n_bodies, structure.joints
-            slot = np.full(n + structure.system.n_joints, -1, dtype=np.intp)
-            slot[:n], slot[n + joints_in_use] = np.arange(n), n + np.arange(len(joints_in_use))
-            slots = slot[np.concatenate([np.arange(n), n + candidate.joints])[blocks]]
-            sequence, n_missing = slots[slots >= 0], int(np.count_nonzero(slots < 0))
-            comment = f"{n_missing} joints without kept rows left out" if n_missing else ""
-            comment = "; ".join(filter(None, (remark, comment)))
-            joints = [structure.system.joint_names[j] for j in structure.joints]
-            lines = judge_order(structure.pattern, sequence, name, comment, joints)
-            return comparison.with_lines(*lines)
-    sizes = sorted({n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)})
-    raise ShapeError(
-        f"the order {name!r} has {len(order)} entries, but {structure.system.name} has "
-        f"{whole.system.n_bodies} bodies and {len(whole.joints)} joints; orders of its blocks or "
-        f"rows have {', '.join(map(str, sizes))}"
     )
 
 
@@ -348,7 +345,7 @@ def compare_algorithms(
         raise ShapeError(f"most_flops is {most_flops}; give a number that is not negative")
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system) if state is None else state
-    dynamics = ForwardDynamics(system, state, formulation=SPATIAL, reactions="basic")
+    dynamics = ForwardDynamics(system, state, formulation=preparation.SPATIAL, reactions="basic")
     evaluation, structure = dynamics.evaluate(state), dynamics.structure
     force, gamma = evaluation.applied - evaluation.bias, evaluation.constraint.acceleration
     matrix = structure.matrix(evaluation.constraint)  # (8.64) with independent rows
@@ -376,7 +373,7 @@ def _algorithm_line(
     metrics = elimination_tree.ordering_metrics(matrix.pattern, order)
     errors, counted, seconds = dict.fromkeys(map(float, eps), math.nan), math.nan, math.nan
     if metrics.flops <= most_flops:
-        symbolic = analyze(matrix.pattern, order)
+        symbolic = plain_ldl.analyze(matrix.pattern, order)
         for value in errors:
             try:
                 numeric = symbolic.factorize(matrix, value)

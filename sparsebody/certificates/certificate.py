@@ -10,24 +10,18 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.certificates import eliminations
+from sparsebody.certificates import eliminations, proofs
 from sparsebody.certificates.eliminations import Eliminated, FamilyLike, Member, Ordering, Tree
-from sparsebody.certificates.proofs import Proof, proof_of_bounded_fronts
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.preparation import choose_solver
+from sparsebody.dynamics import ForwardDynamics, preparation
 from sparsebody.errors import ModelError, OrderingError, ShapeError, check_name
 from sparsebody.html_tables import html_facts, html_lines, html_table
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ALGORITHMS, ANY_SIZE, ORDERINGS, algorithm_order, order
 from sparsebody.plots.curves import Line
 from sparsebody.progress import Report, no_report
-from sparsebody.sparse import BlockPattern, ordering_metrics
-from sparsebody.sparse.elimination_tree import is_admissible, pivot_flops
+from sparsebody.sparse import BlockPattern, elimination_tree, ordering_metrics
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
-from sparsebody.study import Family, Growth, Problem, growth
-from sparsebody.study.families import check_family
-from sparsebody.study.measure import SparsePrepared, timings, tree_prepared
-from sparsebody.study.plan import Settings
+from sparsebody.study import Family, Growth, Problem, families, growth, measure, plan
 from sparsebody.tree import tree_choice, tree_dynamics
 
 NAMES = {
@@ -117,7 +111,7 @@ class Measured:
     @property
     def least_flops(self) -> float:
         """Operations that every order needs: a front of so many rows fills in completely."""
-        return pivot_flops(float(self.front_bound or 0))
+        return elimination_tree.pivot_flops(float(self.front_bound or 0))
 
 
 class CertificateTable:
@@ -151,7 +145,7 @@ class Certificate(CertificateTable):
     sizes: tuple[Measured, ...]
     growth: dict[str, Growth]
     fill: LogarithmicGrowth | None
-    proof: Proof | None
+    proof: proofs.Proof | None
     bound_is_for: str  # the orders that `front_bound` is for
     automatic: tuple[str, ...] = ()  # what "auto" takes at each size, if that was requested
 
@@ -362,7 +356,7 @@ FITTED = (*MEASURED, "front_bound", "seconds")
 _NOTHING = BlockPattern(np.zeros(0, dtype=np.intp), np.zeros((0, 2), dtype=np.intp))
 
 Timer = Callable[[Member], float | None]
-_SETTINGS = Settings(repeats=3, batch_seconds=0.01, longest=2.0)
+_SETTINGS = plan.Settings(repeats=3, batch_seconds=0.01, longest=2.0)
 
 
 def certify(
@@ -425,7 +419,7 @@ def certify(
         )
     automatic: tuple[str, ...] = ()
     if choice == "auto":
-        taken = (choose_solver(member.pattern, "auto", "auto") for member in members)
+        taken = (preparation.choose_solver(member.pattern, "auto", "auto") for member in members)
         automatic = tuple(one.ordering for one in taken)
         choice = automatic[-1]
     eliminate = partial(METHODS[method], choice=choice)
@@ -437,7 +431,7 @@ def certify(
         n_bodies += member.n_bodies
     report("proof of bounded fronts", n_bodies, total)
     seconds = timer(method, choice) if time else lambda member: None
-    proof = proof_of_bounded_fronts(
+    proof = proofs.proof_of_bounded_fronts(
         lambda value: eliminate(grown.member(value)), eliminations.FIRST, eliminated
     )
     most = _LARGEST_BOUNDED if proof is None else _SMALL_BOUNDED
@@ -485,7 +479,7 @@ def _name(choice: Ordering | Tree) -> str:
 
 
 def _is_admissible(one: Eliminated) -> bool:
-    return one.order is not None and is_admissible(one.member.pattern, one.order)
+    return one.order is not None and elimination_tree.is_admissible(one.member.pattern, one.order)
 
 
 def certify_inertia(
@@ -551,9 +545,9 @@ def timer(method: str, choice: Ordering | Tree) -> Timer:
             dynamics: Any = ForwardDynamics(system, state, ordering=choice, reactions="basic")
         else:
             dynamics = tree_dynamics(method, system, choice, reactions="basic")
-        of_school: Any = SparsePrepared if method == "sparse" else tree_prepared
+        of_school: Any = measure.SparsePrepared if method == "sparse" else measure.tree_prepared
         prepared = of_school(Problem(system.name, system, state), dynamics)
-        return float(timings(prepared, _SETTINGS)["seconds_min"])
+        return float(measure.timings(prepared, _SETTINGS)["seconds_min"])
 
     return seconds
 
@@ -600,7 +594,7 @@ def growing_family(mechanism: str, parameters: Mapping[str, Any]) -> Family:
     grows = tuple(name for name in known if float(value[name]) > 1.0) or known
     fixed = {name: value for name, value in parameters.items() if name not in grows}
     family = Family(mechanism, mechanism, fixed, grows)
-    check_family(family)
+    families.check_family(family)
     return family
 
 
@@ -615,7 +609,7 @@ def algorithm_growth(
     """
     if min(sizes, default=0) < 1:
         raise ShapeError(f"sizes are {list(sizes)}; give numbers of bodies, such as 64, 256, 1024")
-    check_family(family)
+    families.check_family(family)
     values = sorted({family.parameter(size) for size in sizes})
     patterns = [kkt_structure(family.of_parameter(k).compile()).pattern for k in values]
     n_bodies = np.array([pattern.n_primal for pattern in patterns], dtype=float)

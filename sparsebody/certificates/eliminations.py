@@ -12,10 +12,9 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ModelError
 from sparsebody.model import Mechanism, System
 from sparsebody.ordering import CheckedOrdering, order
-from sparsebody.sparse import elimination_tree
+from sparsebody.sparse import elimination_tree, subtree_rules
 from sparsebody.sparse.elimination_tree import Elimination, elimination
 from sparsebody.sparse.pattern import BlockPattern, positions
-from sparsebody.sparse.subtree_rules import Label
 from sparsebody.study.families import Family, check_family
 from sparsebody.tree import SpanningTree, spanning_tree
 from sparsebody.tree.fronts import LINK, SIZE, least_elimination
@@ -141,7 +140,7 @@ class Eliminated:
     order: IntArray | None = None  # of the whole graph, where it is one
 
     @cached_property
-    def labels(self) -> list[Label]:
+    def labels(self) -> list[subtree_rules.Label]:
         """What counts of each node."""
         return list(zip(self.kinds.tolist(), self.sizes.tolist(), strict=True))
 

@@ -23,6 +23,8 @@ import numpy as np
 from sparsebody.certificates.eliminations import Eliminated
 from sparsebody.sparse.subtree_rules import Productions, Rules, affine_rules, closed, merged
 
+Members = Sequence[Eliminated]  # of a family, in the order of their sizes
+
 SAMPLE = 48  # consecutive members, up to half of the largest, that rules are read off
 _PERIODS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)  # steps of the size parameter
 _VIEWS = ((0, 1), (20, 2), (40, 4), (80, 8))  # blocks of small subtrees, productions of context
@@ -47,7 +49,7 @@ class Proof:
 
 
 def proof_of_bounded_fronts(
-    eliminate: Callable[[int], Eliminated], first: int, measured: Sequence[Eliminated]
+    eliminate: Callable[[int], Eliminated], first: int, measured: Members
 ) -> Proof | None:
     """Return a proof that fronts stay bounded, None where none is found.
 
@@ -68,7 +70,7 @@ def proof_of_bounded_fronts(
     return _by_rules(sample, larger) or _by_types(sample, measured, larger)
 
 
-def _forest(measured: Sequence[Eliminated]) -> Proof | None:
+def _forest(measured: Members) -> Proof | None:
     """Return the proof for trees that are eliminated from their leaves."""
     if any(_most_coupled(one) > 1 for one in measured):
         return None
@@ -96,7 +98,7 @@ def _most_coupled(one: Eliminated) -> int:
     return 2 if fills else int(counts.max(initial=0))
 
 
-def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Proof | None:
+def _by_rules(sample: Members, larger: Members) -> Proof | None:
     """Return the proof by rules that derive every larger member, too."""
     derivation = None
     for small, context in _VIEWS:
@@ -142,7 +144,7 @@ def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Pro
 
 
 def _read_off(
-    sample: Sequence[Eliminated], productions: Productions, exact: bool
+    sample: Members, productions: Productions, exact: bool
 ) -> tuple[Rules, int, int] | None:
     """Return closed rules, the member from which on they hold, and their period in members."""
     table = merged(productions.derivations(one.elimination, one.labels) for one in sample)
@@ -161,9 +163,7 @@ def _read_off(
     return None
 
 
-def _by_types(
-    sample: Sequence[Eliminated], measured: Sequence[Eliminated], larger: Sequence[Eliminated]
-) -> Proof | None:
+def _by_types(sample: Members, measured: Members, larger: Members) -> Proof | None:
     """Return the proof by productions, if the largest members need none of their own."""
     end = measured[-1].member.n_bodies / _LAST
     last = [one for one in larger if one.member.n_bodies > end]
@@ -188,7 +188,7 @@ def _by_types(
     )
 
 
-def _bodies(members: Sequence[Eliminated]) -> tuple[int, ...]:
+def _bodies(members: Members) -> tuple[int, ...]:
     return tuple(one.member.n_bodies for one in members)
 
 

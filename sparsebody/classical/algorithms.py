@@ -8,8 +8,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, Motion
-from sparsebody.classical.kernels import lagrangians, newton_euler
-from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
+from sparsebody.classical.kernels import lagrangians, newton_euler, operator_recursions
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError, check_name
 
@@ -83,14 +82,14 @@ _TABLE = (  # name, source, kernel, growth, is it forward dynamics, does it take
     ("luh-walker-paul", "Luh, Walker, Paul (1980)", newton_euler.luh_walker_paul, 1, False, True),
     ("balafoutis-patel-misra", _TENSORS, newton_euler.balafoutis_patel_misra, 1, False, True),
     ("gibbs-appell", _GIBBS, newton_euler.gibbs_appell, 3, False, False),
-    ("spatial-operators", _OPERATORS, operator_inverse, 1, False, True),
+    ("spatial-operators", _OPERATORS, operator_recursions.operator_inverse, 1, False, True),
     ("kane", "Kane, Levinson (1985); Ma, Xu", newton_euler.kane, 2, False, True),
     ("uicker-kahn-forward", _UICKER_KAHN, lagrangians.uicker_kahn_forward, 4, True, False),
     ("gibbs-appell-forward", "Popov", newton_euler.gibbs_appell_forward, 3, True, False),
     ("walker-orin-1", "Walker, Orin (1982), method 1", newton_euler.walker_orin_1, 3, True, True),
     ("walker-orin-2", "Walker, Orin (1982), method 2", newton_euler.walker_orin_2, 3, True, True),
     ("walker-orin-3", "Walker, Orin (1982), method 3", newton_euler.walker_orin_3, 3, True, True),
-    ("spatial-operators-forward", _OPERATORS, operator_forward, 1, True, True),
+    ("spatial-operators-forward", _OPERATORS, operator_recursions.operator_forward, 1, True, True),
 )
 ALGORITHMS: dict[str, Algorithm] = {line[0]: Algorithm(*line) for line in _TABLE}
 

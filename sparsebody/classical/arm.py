@@ -10,8 +10,7 @@ from sparsebody import spatial
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray, numbers
 from sparsebody.classical import arm_links
 from sparsebody.errors import ModelError
-from sparsebody.model import Frame, Frames, Mechanism, Prismatic, Revolute, numbered
-from sparsebody.model.columns import vector
+from sparsebody.model import Frame, Frames, Mechanism, Prismatic, Revolute, columns, numbered
 
 _THIN = 1e-9  # relative; rods and point masses, without inertia about an axis, are links as well
 _CANCELLED = 1e-14  # relative to mass times squared distance, of moments moved to the center
@@ -177,7 +176,7 @@ class Arm:
         check_links(rows, masses, centers, tensors, are_diagonals)
         revolute = joint_types(joints, n)
         theta, d, a, alpha = rows.T.copy()
-        g = vector(gravity, "arm", "gravity")
+        g = columns.vector(gravity, "arm", "gravity")
         if convention == "modified":
             parents = parents_of(parent, n)
             return cls(parents, revolute, theta, d, a, alpha, masses, centers, tensors, g)
@@ -225,7 +224,7 @@ class Arm:
         outside, in link axes about link origins, moment first [N m, N].
         """
         named = (q, "q"), (qd, "qd"), (qdd_or_tau, "qdd or tau")
-        position, *rates = [np.array(vector(x, "arm", name, self.n)) for x, name in named]
+        position, *rates = [np.array(columns.vector(x, "arm", name, self.n)) for x, name in named]
         theta = self.angle + np.where(self.revolute, position, 0.0)
         d = self.offset + np.where(self.revolute, 0.0, position)
         wrenches = np.zeros((self.n, 6)) if wrench is None else numbers(wrench, "arm: wrench")

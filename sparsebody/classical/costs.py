@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical import arm_links
-from sparsebody.classical.algorithms import Algorithm
+from sparsebody.classical import algorithms, arm_links
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import IS_COMPILED, Links, Motion, kernel
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
@@ -62,7 +61,7 @@ GEOMETRIES: dict[str, Callable[[int], Arm]] = {
 }
 
 
-def count(algorithm: Algorithm, arm: Arm) -> Tally:
+def count(algorithm: algorithms.Algorithm, arm: Arm) -> Tally:
     """Return the operations of one run, from the rotations and translations of the joints on."""
     tally = Tally()
     links, motion, _ = _counted(arm, tally)
@@ -160,7 +159,7 @@ class Counts:
         return {key: str(value) for key, value in vars(self).items()} | {"smallest": self.smallest}
 
 
-def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
+def counted(algorithm: algorithms.Algorithm, geometry: str = "general") -> Counts:
     """Return the counts of an algorithm on arms of a geometry, for n = 3 (or 4) and more joints."""
     check_name(geometry, GEOMETRIES, "geometry")
     arms, many = GEOMETRIES[geometry], algorithm.growth + _CHECKS + 1
@@ -323,18 +322,21 @@ _LONGEST_BATCHES = 0.1  # all batches for one number [s]
 _LONGEST_CALLS = 0.4  # all calls of more than half of that, unless they are two [s]
 
 
+Times = dict[int, float]  # by numbers of joints
+
+
 @dataclass(frozen=True, eq=False)
 class Cost:
     """What an algorithm costs on arms of revolute joints in general position."""
 
     algorithm: str
     operations: Counts
-    compiled: dict[int, float]  # joints -> least CPU time [s] of one call from compiled code;
+    compiled: Times  # joints -> least CPU time [s] of one call from compiled code;
     #   empty without Numba
-    python: dict[int, float]
+    python: Times
 
     @property
-    def counted(self) -> dict[int, float]:
+    def counted(self) -> Times:
         """Multiplications and additions at the sizes of the times."""
         return {n: self.operations.total(n) for n in self.compiled or self.python}
 
@@ -356,7 +358,7 @@ class Cost:
         }
 
 
-def measured(algorithm: Algorithm, counts: Counts, sizes: Sequence[int] = ()) -> Cost:
+def measured(algorithm: algorithms.Algorithm, counts: Counts, sizes: Sequence[int] = ()) -> Cost:
     """Return the cost of an algorithm; without `sizes`, doubled ones until a call takes long."""
     doublings = (LARGEST[algorithm.growth] // _FIRST_SIZE).bit_length()
     chosen = sizes or [_FIRST_SIZE * 2**k for k in range(doublings)]
@@ -374,17 +376,15 @@ def measured(algorithm: Algorithm, counts: Counts, sizes: Sequence[int] = ()) ->
     return Cost(algorithm.name, counts, compiled_times, python_times)
 
 
-def fitted(values: dict[int, float]) -> Growth | None:
+def fitted(values: Times) -> Growth | None:
     """Return the power of n through the largest sizes; None with fewer than two sizes."""
     sizes, times = np.array(sorted(values.items()), dtype=float).reshape(-1, 2)[-_FITTED:].T
     return growth(sizes, times) if values else None
 
 
-def _times(
-    time_of: Callable[[int], float], sizes: Sequence[int], patience: float
-) -> dict[int, float]:
+def _times(time_of: Callable[[int], float], sizes: Sequence[int], patience: float) -> Times:
     """Return times by size, until a call takes long."""
-    times: dict[int, float] = {}
+    times: Times = {}
     for n in sizes:
         times[n] = time_of(n)
         if times[n] > patience and len(times) >= _FITTED:
@@ -441,7 +441,7 @@ def cost_panels(costs: Sequence[Cost]) -> dict[str, list[Line]]:
     return {title: lines for title, lines in panels.items() if lines}
 
 
-def _line(cost: Cost, values: dict[int, float]) -> Line:
+def _line(cost: Cost, values: Times) -> Line:
     n, y = np.array(sorted(values.items()), dtype=float).T
     fit = fitted(values)
     ends = np.empty(0) if fit is None else np.array([fit.smallest, fit.largest])

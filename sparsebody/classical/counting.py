@@ -48,6 +48,7 @@ class Tally:
         self.trivial_additions += is_trivial
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Counted:
     """A number whose arithmetic is counted; a constant is known before the motion.
 
@@ -59,10 +60,9 @@ class Counted:
     (9.0, Tally(multiplications=1, additions=0, trivial_multiplications=1, trivial_additions=1))
     """
 
-    __slots__ = ("is_constant", "tally", "value")
-
-    def __init__(self, value: float, tally: Tally, is_constant: bool = False) -> None:
-        self.value, self.tally, self.is_constant = value, tally, is_constant
+    value: float
+    tally: Tally
+    is_constant: bool = False
 
     def __repr__(self) -> str:
         return f"Counted({self.value}, {'constant' if self.is_constant else 'variable'})"

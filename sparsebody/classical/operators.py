@@ -7,7 +7,7 @@ taken and returned in the arm's own order. Blocks are 6x6, of any kind of number
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -53,9 +53,7 @@ class SpatialOperators:
     storage: str = "dense"
 
     @classmethod
-    def of(
-        cls, arm: Arm, q: ArrayLike, *, tip: int | None = None, storage: str = "dense"
-    ) -> "SpatialOperators":
+    def of(cls, arm: Arm, q: ArrayLike, *, tip: int | None = None, storage: str = "dense") -> Self:
         """Return the operators of an arm at joint positions q (n,) [rad, m].
 
         `tip`: the link, from 0, that has the tip: at its origin, except on the last link, which is

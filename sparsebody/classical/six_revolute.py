@@ -12,14 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsebody import errors, spatial
 from sparsebody.arrays import ArrayLike, FloatArray, numbers
-from sparsebody.classical.algorithms import Algorithm
+from sparsebody.classical import algorithms, counting, operators
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Motion, link_transforms
-from sparsebody.classical.counting import lifted
-from sparsebody.classical.operators import SpatialOperators, body_masses, shift_operators
-from sparsebody.errors import ModelError, check_name, required_package
-from sparsebody.spatial import rod_inertia
 
 N = 6
 BODIES = ("points", "rods")
@@ -48,10 +45,10 @@ def six_revolute_arm(bodies: str = "points", length: float = 1.0, mass: float = 
     and uniform; `length` [m] and `mass` [kg] of every link. Raises UnknownNameError if there are no
     such bodies, ModelError if none can have that mass.
     """
-    check_name(bodies, BODIES, "bodies")
+    errors.check_name(bodies, BODIES, "bodies")
     center, inertia = length, np.zeros((3, 3))
     if bodies == "rods":
-        center, inertia = length / 2.0, rod_inertia(mass, length, [1.0, 0.0, 0.0])
+        center, inertia = length / 2.0, spatial.rod_inertia(mass, length, [1.0, 0.0, 0.0])
     values = {"0": 0.0} | {f"L{k}": length for k in range(1, N + 1)}
     arm = Arm.from_dh(
         [[0.0, values[row.D], values[row.a], values[row.alpha]] for row in TABLE[:0:-1]],
@@ -64,14 +61,14 @@ def six_revolute_arm(bodies: str = "points", length: float = 1.0, mass: float = 
     return replace(arm, tip_length=values[TABLE[0].a])
 
 
-def six_revolute_symbols(*, straight: bool = False) -> SpatialOperators:
+def six_revolute_symbols(*, straight: bool = False) -> operators.SpatialOperators:
     """Return the operators of the arm with point masses, of polynomials in symbols, by SymPy.
 
     L0, L1, ... are lengths, m(1), ... masses, c(1), s(1), ... cosines and sines of the joint
     angles, body by body from the tip; where it is straight they are 1 and 0. Raises
     MissingDependencyError without SymPy.
     """
-    sympy = required_package("sympy", "operators in symbols need SymPy", "classical")
+    sympy = errors.required_package("sympy", "operators in symbols need SymPy", "classical")
     numbered = [f"{letter}({k})" for letter in "mcs" for k in range(1, N + 1)]
     names = [*(f"L{k}" for k in range(N)), *numbered]
     ring, *generators = sympy.ring([sympy.Symbol(name) for name in names], sympy.QQ)
@@ -83,7 +80,7 @@ def six_revolute_symbols(*, straight: bool = False) -> SpatialOperators:
     def from_the_base(letter: str) -> list[Any]:
         return [symbols[f"{letter}({k})"] for k in range(N, 0, -1)]
 
-    links = lifted(six_revolute_arm().links, constant)  # link i is the body N - i
+    links = counting.lifted(six_revolute_arm().links, constant)  # link i is the body N - i
     lengths = [symbols[f"L{k}"] for k in range(N - 1, -1, -1)]  # the last is that of the tip
     mass = _objects(from_the_base("m"))
     com = _objects([x for length in lengths for x in (length, ring.zero, ring.zero)]).reshape(N, 3)
@@ -94,7 +91,7 @@ def six_revolute_symbols(*, straight: bool = False) -> SpatialOperators:
         length=_objects([ring.zero, *lengths[:-1]]),
         inertia=inertia,
         moment=mass[:, None] * com,
-        spatial_inertia=body_masses(mass, com, inertia),
+        spatial_inertia=operators.body_masses(mass, com, inertia),
     )
     nothing = np.full(N, ring.zero)
     if straight:
@@ -103,8 +100,8 @@ def six_revolute_symbols(*, straight: bool = False) -> SpatialOperators:
         cosine, sine = (_objects(from_the_base(letter)) for letter in "cs")
     transforms = link_transforms(links, cosine, sine, nothing)
     others = (np.full(shape, ring.zero) for shape in ((N, 4), N, N, (N, 6), 3))
-    tip = shift_operators(com[-1:])[0]
-    return SpatialOperators(links, Motion(*transforms, *others), N - 1, tip)
+    tip = operators.shift_operators(com[-1:])[0]
+    return operators.SpatialOperators(links, Motion(*transforms, *others), N - 1, tip)
 
 
 def _objects(values: Sequence[Any]) -> FloatArray:
@@ -114,10 +111,10 @@ def _objects(values: Sequence[Any]) -> FloatArray:
     return array
 
 
-def sine_torques(arm: Arm, times: ArrayLike, algorithm: Algorithm) -> FloatArray:
+def sine_torques(arm: Arm, times: ArrayLike, algorithm: algorithms.Algorithm) -> FloatArray:
     """Return joint forces (times, n) for q_i = sin t in every joint, by inverse dynamics."""
     if algorithm.is_forward:
-        raise ModelError(f"{algorithm.name} is forward dynamics; give one that finds forces")
+        raise errors.ModelError(f"{algorithm.name} is forward dynamics; give one that finds forces")
     t = np.atleast_1d(numbers(times, "arm: times"))
     motions = np.stack([np.sin(t), np.cos(t), -np.sin(t)], axis=1)
     return np.array([algorithm(arm, *np.tile(at[:, None], arm.n)) for at in motions])

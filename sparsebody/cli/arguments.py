@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -26,11 +26,13 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
+@dataclass(eq=False)
 class Parsed(click.ParamType):  # type: ignore[type-arg]
     """What a function reads from a word; where it raises ValueError, the value and its fault."""
 
-    def __init__(self, name: str, read: Callable[[str], Any], fault: str = "") -> None:
-        self.name, self.read, self.fault = name, read, fault
+    name: str
+    read: Callable[[str], Any]
+    fault: str = ""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return what was read, or fail; defaults are no words."""
@@ -146,9 +148,22 @@ eager_option = partial(  # kept for the options that are read after it
 )
 flag = partial(click.option, is_flag=True)
 file_option = partial(click.option, type=PATH)
-json_option = flag("--json", "as_json", help="Print JSON on stdout, and nothing else there.")
-quiet_option = flag("--quiet", help="Show no progress.")
-overwrite_option = eager_option("--overwrite", is_flag=True, help="Replace existing files.")
+
+
+def kept_flag(option: str, text: str) -> Callable[[C], C]:
+    """Return what adds a flag that `is_given` tells of, anywhere in a command."""
+    return eager_option(option, is_flag=True, help=text)
+
+
+def is_given(name: str) -> bool:
+    """Whether a kept flag, such as "json", was given to the command that runs, if any."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(name))
+
+
+json_option = kept_flag("--json", "Print JSON on stdout, and nothing else there.")
+quiet_option = kept_flag("--quiet", "Show no progress.")
+overwrite_option = kept_flag("--overwrite", "Replace existing files.")
 
 
 def name_option(
@@ -194,16 +209,14 @@ def existing_parent(path: Path) -> Path:
     return path
 
 
-def check_new(path: Path, overwrite: bool) -> None:
+def check_new(path: Path) -> None:
     """Raise UsageError if a file would be lost, OutputError if it cannot be written."""
-    if path.exists() and not overwrite:
+    if path.exists() and not is_given("overwrite"):
         raise click.UsageError(f"{path} exists; give another --output, or --overwrite")
     existing_parent(path)
 
 
-def output_files(
-    output: Path, stem: str, kind: str, names: Sequence[str], suffix: str
-) -> list[Path]:
+def output_files(output: Path, stem: str, kind: str, names: list[str], suffix: str) -> list[Path]:
     """Return a file for each name of a kind in a directory, or one; UsageError if one is too few.
 
     Without names there is one file in any case.
@@ -218,9 +231,9 @@ def output_files(
     return [output]
 
 
-def _new_file(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
+def _new_file(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
     if path is not None:
-        check_new(path, ctx.meta["overwrite"])
+        check_new(path)
     return path
 
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sparsebody as sb
-from sparsebody import viewer
+from sparsebody import errors, viewer
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from sparsebody.study.self_test import Check
@@ -43,7 +42,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     help="Check accelerations, a motion and files, in some 3 seconds.",
 )
 @arg.json_option
-def doctor(wants_test: bool, as_json: bool) -> None:
+def doctor(wants_test: bool) -> None:
     """Show the installation and test it: versions, kernels, BLAS, CHOLMOD, threads, memory.
 
     Paste what it prints into bug reports; there are no names of files in it. The exit code is 1 if
@@ -56,7 +55,7 @@ def doctor(wants_test: bool, as_json: bool) -> None:
 
         checks = self_test()
     passed = all(check.passed for check in checks)
-    if as_json:
+    if arg.is_given("json"):
         listed = [asdict(check) | {"passed": check.passed} for check in checks]
         tested = {"self_test": {"passed": passed, "checks": listed}} if checks else {}
         out.print_json(report | tested)
@@ -79,7 +78,7 @@ def _report() -> dict[str, Any]:
         import_module("sksparse.cholmod")  # for its BLAS
     import_module("scipy.linalg")
     level, browser = _cpu.level(), ""
-    with suppress(MissingDependencyError):
+    with suppress(errors.MissingDependencyError):
         browser = Path(viewer.find_browser()).name
     versions = {
         name: machine.package_versions(name).partition(" ")[2] for name in (*REQUIRED, *OPTIONAL)

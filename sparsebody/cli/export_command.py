@@ -32,18 +32,10 @@ OF_MECHANISMS = {"mjcf": (".xml", ".mjcf"), "urdf": (".urdf",), "json": (".json"
     help="For csv and parquet: energies, bodies, joints, reactions, or all that there are.",
 )
 @arg.file_option("--output", default=Path("."), help="File, or directory for several.")
-@arg.flag("--overwrite", help="Replace existing files.")
+@arg.overwrite_option
 @arg.quiet_option
 @arg.json_option
-def export(
-    source: arg.Source,
-    kind: str,
-    table: str,
-    output: Path,
-    overwrite: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def export(source: arg.Source, kind: str, table: str, output: Path) -> None:
     """Write a trajectory (.h5) or a mechanism for other programs.
 
     Warnings name what the format cannot express.
@@ -56,16 +48,16 @@ def export(
         raise click.UsageError(f"--output {output} must end in {' or '.join(suffixes[kind])}")
     files = arg.output_files(output, Path(source.name).stem, "table", tables, suffixes[kind][0])
     for file in files:
-        arg.check_new(file, overwrite)
+        arg.check_new(file)
     with warnings.catch_warnings(record=True) as left_out:
         warnings.simplefilter("always", ModelWarning)
         if motion is not None:
-            _write_trajectory(motion, files, tables, quiet or as_json)
+            _write_trajectory(motion, files, tables)
         else:
             write = sb.write_mechanism if kind == "json" else sb.write_robot
             write(source.load(), files[0])
     messages = [str(warning.message) for warning in left_out]
-    if as_json:
+    if arg.is_given("json"):
         out.print_json({"files": [str(file) for file in files], "left_out": messages})
     else:
         out.echo_paths(*files)
@@ -86,12 +78,12 @@ def _tables(path: Path, table: str) -> list[str]:
     return [name for name in TABLES if not absent.get(name, False)]
 
 
-def _write_trajectory(path: Path, files: list[Path], tables: list[str], quiet: bool) -> None:
+def _write_trajectory(path: Path, files: list[Path], tables: list[str]) -> None:
     from sparsebody.simulation.trajectory_reading import opened_blocks
 
     with opened_blocks(path) as (n_records, _):
         total = n_records * len(files)
-    with out.progress_bar(total, quiet) as advance:
+    with out.progress_bar(total) as advance:
         chosen: Sequence[str | None] = tables or [None]
         for k, (file, table) in enumerate(zip(files, chosen, strict=True)):
 

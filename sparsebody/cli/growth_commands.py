@@ -41,7 +41,6 @@ def certify(
     tree: str | None,
     largest: int | None,
     time: bool,
-    as_json: bool,
 ) -> None:
     """Certify how FAMILY, a mechanism of the gallery, grows: O(n) with a proof, or what it is.
 
@@ -70,14 +69,14 @@ def certify(
 
     family = Family(source.name, source.name, source.parameters)
     options: dict[str, Any] = {"ordering": ordering or "auto", "tree": tree or "minimum-fronts"}
-    with out.reports(as_json) as report:
+    with out.reports() as report:
         size: dict[str, Any] = {"largest": largest, "report": report}
         certificate = (
             certificates.certify_inertia(family, **size)
             if method == "crba"
             else certificates.certify(family, method=method, time=time, **options, **size)
         )
-    if as_json:
+    if arg.is_given("json"):
         out.print_json(certificate.to_dict())
         return
     click.echo("\n".join(certificate.lines()) + "\n")
@@ -104,8 +103,6 @@ def classical(
     wants_counts: bool,
     wants_times: bool,
     figure: Path | None,
-    quiet: bool,
-    as_json: bool,
 ) -> None:
     """Compare algorithms from Uicker and Kahn to Balafoutis, Patel and Misra on serial arms.
 
@@ -121,7 +118,7 @@ def classical(
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
     operations: dict[str, Counts] = {}
     measured: list[Cost] = []
-    with out.progress_bar(len(chosen), quiet or as_json) as advance:
+    with out.progress_bar(len(chosen)) as advance:
         for done, one in enumerate(chosen):
             advance(f"{one.name}: operations", done)
             operations[one.name] = costs.counted(one, geometry)
@@ -137,7 +134,7 @@ def classical(
         published = costs.comparisons(operations, all_published=algorithms is None)
     if figure is not None:
         plots.save_figure(plots.plot_costs(costs.cost_panels(measured)), figure)
-    if as_json:
+    if arg.is_given("json"):
         out.print_json(
             {
                 "geometry": geometry,

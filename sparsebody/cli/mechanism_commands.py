@@ -28,18 +28,18 @@ FEW_BODIES = 60  # for which advice is given by default
 @arg.new_file_option("--output", help="File (.json) to write it to; its directory is made.")
 @arg.overwrite_option
 @arg.json_option
-def gallery(source: arg.Source, output: Path | None, as_json: bool) -> None:
+def gallery(source: arg.Source, output: Path | None) -> None:
     """List the mechanisms that can be made, or write mechanism NAME to a file."""
     if source.name:
         facts, text = _described(source, output)
-        if as_json:
+        if arg.is_given("json"):
             out.print_json(facts)
         else:
             click.echo(text)
         return
     if source.parameters or output:
         raise click.UsageError("give the NAME of the mechanism to write")
-    if as_json:
+    if arg.is_given("json"):
         out.print_json(list(map(_entry, model.GALLERY)))
         return
     rows = [(name, _assignments(one.defaults), one.summary) for name, one in model.GALLERY.items()]
@@ -94,19 +94,16 @@ def _described(source: arg.Source, output: Path | None) -> tuple[dict[str, Any],
     "--save-advised", type=arg.FILE, help="Write the mechanism with these joints as JSON."
 )
 @arg.json_option
-def inspect(
-    source: arg.Source, advice: bool, save_advised: Path | None, as_json: bool, **options: str
-) -> None:
+def inspect(source: arg.Source, advice: bool, save_advised: Path | None, **options: str) -> None:
     """Count bodies, joints, loops and mobility; show redundancy, ordering and factorization."""
     mechanism = source.load()
-    is_quiet = as_json or mechanism.n_bodies < LARGE
-    with out.reports(is_quiet, steady=False) as report:
+    with out.reports(quiet=mechanism.n_bodies < LARGE, steady=False) as report:
         inspection = analysis.inspect_mechanism(mechanism, report=report, **options)
     by_default = inspection.redundant_rows > 0 and inspection.bodies <= FEW_BODIES
     advised = sb.advise(mechanism) if advice or save_advised or by_default else None
     if advised and save_advised and ranks.rank() == 0:
         sb.write_mechanism(sb.apply_advice(mechanism, advised), arg.existing_parent(save_advised))
-    if as_json:
+    if arg.is_given("json"):
         further = {"advice": advised.to_dict()} if advised else {}
         out.print_json(inspection.to_dict() | further)
         return

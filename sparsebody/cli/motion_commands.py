@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import sparsebody as sb
-from sparsebody import plots, ranks
+from sparsebody import errors, plots, ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.errors import EnergyWarning, InterruptionWarning, SimulationError
 
 _SIGNALS = {"by SIGTERM": 143}  # 128 and the number of the signal, as shells have it
 _INTERRUPTED = 130
@@ -47,26 +46,19 @@ _INTERRUPTED = 130
 )
 @click.option("--output", type=arg.FILE, help="HDF5 file, written while the run goes on.")
 @arg.flag("--resume", help="Go on with an output that was interrupted.")
-@arg.flag("--overwrite", help="Replace an existing output.")
+@arg.kept_flag("--overwrite", "Replace an existing output.")
 @click.option("--record-step", type=arg.SECONDS, help="Default: every step, 0.01 with auto.")
 @arg.flag("--record-reactions", help="Record the wrenches of the joints too.")
 @arg.solver_options
 @arg.reduction_option
-@arg.flag("--quiet", help="Print no summary and show no progress.")
+@arg.kept_flag("--quiet", "Print no summary and show no progress.")
 @arg.json_option
-def simulate(
-    source: arg.Source,
-    output: Path | None,
-    resume: bool,
-    overwrite: bool,
-    quiet: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def simulate(source: arg.Source, output: Path | None, resume: bool, **options: Any) -> None:
     """Simulate MECHANISM from its initial state; record the motion in an HDF5 file.
 
     Ctrl-C keeps what was computed; --resume goes on from there, as if it had not been interrupted.
     """
+    overwrite, is_quiet = arg.is_given("overwrite"), arg.is_given("quiet")
     if resume and overwrite:
         raise click.UsageError("give --resume or --overwrite, not both")
     if output is not None and ranks.rank() == 0:
@@ -87,23 +79,23 @@ def simulate(
     document = json.dumps(mechanism_document(mechanism))  # to draw the trajectory
     try:
         with warnings.catch_warnings(record=True) as doubts:
-            warnings.simplefilter("always", EnergyWarning)
-            warnings.simplefilter("ignore", InterruptionWarning)
+            warnings.simplefilter("always", errors.EnergyWarning)
+            warnings.simplefilter("ignore", errors.InterruptionWarning)
             trajectory = sb.simulate(
                 mechanism.compile(),
                 method=sb.Method(*taken(*method)),
                 dynamics=sb.Solver(*taken("ordering", "factorization", "reduction")),
                 record=sb.Recording(*taken("record_step", "record_reactions")),
                 output=output and sb.Output(output, resume, overwrite, document),
-                progress=not quiet and sys.stderr is not None and sys.stderr.isatty(),
+                progress=not is_quiet and sys.stderr is not None and sys.stderr.isatty(),
                 **options,
             )
     except StoppedSimulationError as error:
         remains = "" if output is None else f"; what was computed is in {output}"
         raise click.ClickException(f"{error}{remains}") from error
-    if as_json:
+    if arg.is_given("json"):
         out.print_json(trajectory.summary() | {"output": output and str(output)})
-    elif not quiet:
+    elif not is_quiet:
         click.echo(str(trajectory.summary()))
         if trajectory.path is not None:
             click.echo(f"written to      {trajectory.path}")
@@ -130,11 +122,9 @@ if TYPE_CHECKING:
 @click.option("--count", "-n", type=click.IntRange(1), default=6, help="How many modes.")
 @click.option("--near", type=click.FloatRange(0.0), default=0.0, help="A frequency [Hz].")
 @arg.file_option("--output", help="Directory for a trajectory (.h5) and a picture of each mode.")
-@arg.flag("--overwrite", help="Replace existing files.")
+@arg.overwrite_option
 @arg.json_option
-def modes(
-    source: arg.Source, count: int, near: float, output: Path | None, overwrite: bool, as_json: bool
-) -> None:
+def modes(source: arg.Source, count: int, near: float, output: Path | None) -> None:
     """Find the natural frequencies of MECHANISM: at its pose if forces balance, or at equilibrium.
 
     Motions that nothing resists have the frequency zero and are counted apart.
@@ -142,22 +132,22 @@ def modes(
     mechanism = source.load()
     from sparsebody.model.files import mechanism_document
 
-    paths = [] if output is None else _paths(output, count, overwrite)
-    with out.progress_bar(1, as_json, steady=False) as advance:
+    paths = [] if output is None else _paths(output, count)
+    with out.progress_bar(1, steady=False) as advance:
         advance("vibrations", 0)
         result = _modes(mechanism.compile(), count, near)
         advance("", 1)
     paths = paths[: len(result.eigenvalue)]
     if paths:
         paths[0].parent.mkdir(parents=True, exist_ok=True)
-    with out.progress_bar(len(paths), as_json or not paths) as advance:
+    with out.progress_bar(len(paths), quiet=not paths) as advance:
         for k, path in enumerate(paths):
             advance(f"mode {k + 1}: motion and picture", k)
             result.motion(k, output=path, source=json.dumps(mechanism_document(mechanism)))
             subject = plots.trajectory_subject(path, plots.Options())
             plots.save_figure(subject.figure("motion"), path.with_suffix(".png"))
         advance("", len(paths))
-    if as_json:
+    if arg.is_given("json"):
         rows = zip(result.frequency.tolist(), result.damping_ratio.tolist(), strict=True)
         listed = [{"frequency": f, "damping_ratio": ratio} for f, ratio in rows]
         files = [str(path) for path in paths]
@@ -179,18 +169,18 @@ def _modes(system: sb.System, count: int, near: float) -> Modes:
     """Return the modes at the initial pose or, where forces do not balance there, below it."""
     try:
         return sb.modes(system, n=count, near=near)
-    except SimulationError as error:
+    except errors.SimulationError as error:
         if "do not balance" not in str(error):
             raise
     return sb.modes(system, sb.equilibrium(system).state, n=count, near=near)
 
 
-def _paths(directory: Path, n: int, overwrite: bool) -> list[Path]:
+def _paths(directory: Path, n: int) -> list[Path]:
     """Return the files of trajectories, none of them there already."""
     paths = [directory / f"mode-{k + 1}.h5" for k in range(n)]
     for path in paths:
-        arg.check_new(path, overwrite)
-        arg.check_new(path.with_suffix(".png"), overwrite)
+        arg.check_new(path)
+        arg.check_new(path.with_suffix(".png"))
     return paths
 
 

@@ -51,7 +51,6 @@ def order(
     positions: bool,
     save_order: Path | None,
     spy: Path | None,
-    as_json: bool,
 ) -> None:
     """Compare elimination orders of MECHANISM: operations, fill-in, bands, trees, fronts.
 
@@ -64,8 +63,6 @@ def order(
         raise click.UsageError(f"{option} is for mechanisms, but {source.name} is a matrix")
     if blocks is not None and not is_matrix:
         raise click.UsageError(f"--blocks is for a matrix (.mtx), but {source.name} is a mechanism")
-    from sparsebody.analysis.order_comparison import judge_order_of_mechanism
-
     content, files = "positions" if positions else "auto", [file.name for file in order_files]
     read = {  # by the names of their files, by paths where names are the same
         file.name if files.count(file.name) == 1 else str(file): sb.read_order(file, content)
@@ -79,7 +76,7 @@ def order(
     else:
         comparison = analysis.compare_orderings(source.load(), names, factorization)
         for name, one in read.items():
-            comparison = judge_order_of_mechanism(comparison, one.order, name)
+            comparison = comparison.judged(one.order, name)
         summary = f"chosen by auto: {comparison.automatic}"
     best = next(line.name for line in comparison.lines if line.name in comparison.orders)
     best_order = comparison.orders[best]
@@ -93,7 +90,7 @@ def order(
             )
         figure = plots.plot_spy(comparison.pattern, best_order, best, source.name)
         plots.save_figure(figure, spy)
-    if as_json:
+    if arg.is_given("json"):
         out.print_json([line.to_dict() for line in comparison.lines])
         return
     out.print_orderings(comparison.lines)
@@ -128,7 +125,6 @@ def algorithms(
     sizes: tuple[int, ...] | None,
     spy: Path | None,
     growth: Path | None,
-    as_json: bool,
 ) -> None:
     """Run penalty, Delassus, Baraff, articulated bodies, and others as orders of one matrix.
 
@@ -152,7 +148,7 @@ def algorithms(
     if growth is not None:
         lines = [one.line for one in grown]
         plots.save_figure(plots.plot_growth(lines, "flops", source.name), growth)
-    if as_json:
+    if arg.is_given("json"):
         compared: dict[str, Any] = {"algorithms": comparison.lines, "growth": grown}
         out.print_json({key: [one.to_dict() for one in many] for key, many in compared.items()})
         return
@@ -191,14 +187,14 @@ def algorithms(
 @arg.names_option("--basis", text="Compare this one; may be repeated.  [default: all]")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random trees.")
 @arg.json_option
-def loop_bases(source: arg.Source, names: tuple[str, ...], seed: int, as_json: bool) -> None:
+def loop_bases(source: arg.Source, names: tuple[str, ...], seed: int) -> None:
     """Compare bases of the loops of MECHANISM by the nonzeros of loop closure, K qd = 0.
 
     The minimum cycle basis, faces, and what joints close with spanning trees. Every loop has six
     rows of K, on the velocities of its joints; H is the joint-space inertia of the tree.
     """
     comparison = sb.compare_loop_bases(source.load(), names, seed=seed)
-    if as_json:
+    if arg.is_given("json"):
         lines = [line.to_dict() for line in comparison.lines]
         out.print_json(
             {"loops": comparison.dimension, "planar": comparison.is_planar, "bases": lines}

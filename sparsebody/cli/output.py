@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparsebody import progress as bars
+from sparsebody.cli import arguments as arg
 from sparsebody.progress import Report, no_report
 
 if TYPE_CHECKING:
@@ -44,21 +45,19 @@ def print_facts(facts: Mapping[str, str]) -> None:
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], folded: str = "") -> None:
     """Print a table; of its columns only the one called `folded` may break its lines."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+    from rich import box, console, table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    grid = table.Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for k, name in enumerate(header):
         is_number = all(row[k][:1].isdigit() for row in rows)
-        table.add_column(name, justify="right" if is_number else "left", no_wrap=name != folded)
+        grid.add_column(name, justify="right" if is_number else "left", no_wrap=name != folded)
     for row in rows:
-        table.add_row(*row)
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console.width = 120
-    with console.capture() as captured:  # click handles a closed pipe
-        console.print(table)
+        grid.add_row(*row)
+    terminal = console.Console(highlight=False, markup=False)
+    if not terminal.is_terminal:
+        terminal.width = 120
+    with terminal.capture() as captured:  # click handles a closed pipe
+        terminal.print(grid)
     click.echo(captured.get(), nl=False)
 
 
@@ -122,7 +121,8 @@ Update = Callable[[str, float], None]  # update(text, done): what is under way, 
 def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iterator[Update]:
     """Yield update(text, done), which shows how much of all is done, and the time left.
 
-    On stderr if that is a terminal, unless quiet; `steady` as of `sparsebody.progress`.
+    On stderr if that is a terminal, unless quiet, as with --quiet or --json; `steady` as of
+    `sparsebody.progress`.
     """
     with reports(quiet, steady) as report:
         yield lambda text, done: report(text, done, total)
@@ -131,6 +131,7 @@ def progress_bar(total: float, quiet: bool = False, steady: bool = True) -> Iter
 @contextmanager
 def reports(quiet: bool = False, steady: bool = True) -> Iterator[Report]:
     """Yield report(text, done, all), the same where all is known at the first report only."""
+    quiet = quiet or arg.is_given("quiet") or arg.is_given("json")
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield no_report
         return

@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 import sparsebody as sb
-from sparsebody import plots, viewer
+from sparsebody import errors, plots, viewer
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.errors import SimulationError
 
 _FRAMES_PER_SECOND = 20.0  # of films
 
@@ -44,7 +43,7 @@ _PIXELS = arg.Parsed("WxH", _pixels, "is no size such as 1280x720, of 64 to 8192
 @click.option("--view", type=click.Choice(viewer.VIEWS), default="default", help="Likewise.")
 @click.option("--theme", type=click.Choice(viewer.THEMES), default="light", help="Likewise.")
 @arg.flag("--reactions", help="Draw reaction forces as arrows in picture and film.")
-@arg.flag("--recover", help="Show what can be read of a damaged trajectory.")
+@arg.kept_flag("--recover", "Show what can be read of a damaged trajectory.")
 @arg.overwrite_option
 @arg.json_option
 def view(
@@ -55,8 +54,6 @@ def view(
     frames: int | None,
     shows_order: bool,
     ordering: str,
-    recover: bool,
-    as_json: bool,
     **pictures: Any,
 ) -> None:
     """Write a 3-D page of a trajectory (.h5), or of MECHANISM at its initial pose.
@@ -88,8 +85,8 @@ def view(
     name = Path(source.name).stem + ("-order" if shows_order else "")
     file = output or (None if drawn and not opens else Path(f"{name}.html"))
     if file is not None and output is None:
-        arg.check_new(file, click.get_current_context().meta["overwrite"])
-    subject = _subject(source, recover)
+        arg.check_new(file)
+    subject = _subject(source)
     if shows_order:
         if isinstance(subject, sb.Trajectory):
             raise click.UsageError(f"--order is for mechanisms, but {source.name} is a trajectory")
@@ -100,7 +97,7 @@ def view(
     if file is not None:
         page.save(file)
     files = [path for path in (file, *drawn.values()) if path is not None]
-    if as_json:
+    if arg.is_given("json"):
         out.print_json({"files": [str(path) for path in files]})
     else:
         out.echo_paths(*files)
@@ -108,13 +105,13 @@ def view(
         webbrowser.open(file.resolve().as_uri())
 
 
-def _subject(source: arg.Source, recover: bool) -> sb.Trajectory | sb.Mechanism:
+def _subject(source: arg.Source) -> sb.Trajectory | sb.Mechanism:
     """Return the trajectory or the mechanism."""
     if source.trajectory is None:
         return source.load()
     try:
-        return sb.Trajectory.load(source.trajectory, recover=recover)
-    except SimulationError as error:  # a missing file is bad input
+        return sb.Trajectory.load(source.trajectory, recover=arg.is_given("recover"))
+    except errors.SimulationError as error:  # a missing file is bad input
         raise click.UsageError(str(error)) from error
 
 
@@ -155,19 +152,12 @@ _FORMATS = ("png", "svg", "pdf")
 @click.option("--body", "bodies", multiple=True, metavar="NAME", help="Body to trace; may repeat.")
 @click.option("--instants", type=click.IntRange(1, 24), default=6, help="In pictures of a motion.")
 @click.option("--format", "suffix", type=click.Choice(_FORMATS), default="png")
-@arg.flag("--overwrite", help="Replace existing pictures.")
-@arg.flag("--recover", help="Draw what can be read of a damaged trajectory.")
+@arg.kept_flag("--overwrite", "Replace existing pictures.")
+@arg.kept_flag("--recover", "Draw what can be read of a damaged trajectory.")
 @arg.solver_options
 @arg.json_option
 def plot(
-    source: arg.Source,
-    output: Path,
-    kinds: tuple[str, ...],
-    suffix: str,
-    overwrite: bool,
-    recover: bool,
-    as_json: bool,
-    **options: Any,
+    source: arg.Source, output: Path, kinds: tuple[str, ...], suffix: str, **options: Any
 ) -> None:
     """Draw a trajectory (.h5) or a mechanism; one picture for each kind."""
     choices = plots.Options(**options)
@@ -175,19 +165,20 @@ def plot(
         subject: plots.Subject = plots.MechanismPictures(source.load(), choices)
     else:
         try:
+            recover = arg.is_given("recover")
             subject = plots.trajectory_subject(source.trajectory, choices, recover=recover)
-        except SimulationError as error:  # a missing file or an unknown body is bad input
+        except errors.SimulationError as error:  # a missing file or an unknown body is bad input
             raise click.UsageError(str(error)) from error
     chosen = subject.kinds(kinds)
     if output.suffix and not output.is_dir():
         plots.check_format(output)
     files = arg.output_files(output, Path(source.name).stem, "kind", chosen, f".{suffix}")
     for file in files:
-        arg.check_new(file, overwrite)
+        arg.check_new(file)
     figures = [subject.figure(kind) for kind in chosen]
     for figure, file in zip(figures, files, strict=True):
         plots.save_figure(figure, file)
-    if as_json:
+    if arg.is_given("json"):
         named = zip(chosen, map(str, files), strict=True)
         out.print_json({"files": [{"kind": kind, "path": file} for kind, file in named]})
     else:

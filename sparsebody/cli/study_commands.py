@@ -44,8 +44,6 @@ def study(
     memory_limit: float | None,
     file_format: str,
     budget: float | None,
-    quiet: bool,
-    as_json: bool,
     **options: Any,
 ) -> None:
     """Run a study FILE (.toml): families x sizes x methods x orderings x factorizations x peers.
@@ -62,7 +60,7 @@ def study(
     rows.check_format(file_format)
     planned = plan.read_study(file).limited(time_limit, memory_limit)
     options |= {"file_format": file_format, "budget": budget or math.inf}
-    with out.progress_bar(len(planned.cases), quiet or as_json) as advance:
+    with out.progress_bar(len(planned.cases)) as advance:
 
         def report(case: Any, row: Any, done: int, total: int) -> None:
             advance(f"{case.series.family} {case.size} {case.series.label}: {row['status']}", done)
@@ -71,7 +69,7 @@ def study(
         target = runner.run_study(planned, output, report=report, **options)
     counts = Counter(str(row["status"]) for row in rows.read_results(target))
     remaining = len(planned.cases) - counts.total()
-    if as_json:
+    if arg.is_given("json"):
         out.print_json(
             {"results": str(target), "cases": len(planned.cases), "status": dict(counts)}
         )
@@ -88,9 +86,7 @@ def study(
 @arg.flag("--markdown", help="Text that links to pictures.")
 @click.option("--from", "smallest", type=float, default=128.0, help="Bodies where fits begin.")
 @arg.json_option
-def report(
-    results: Path, output: Path | None, smallest: float, as_json: bool, **formats: bool
-) -> None:
+def report(results: Path, output: Path | None, smallest: float, **formats: bool) -> None:
     """Write tables and figures of RESULTS: a result file of a study, or its folder.
 
     Promises that the study names, judged; growth with confidence intervals, crossovers, accuracy,
@@ -101,7 +97,7 @@ def report(
     chosen = [name for name, is_wanted in formats.items() if is_wanted] or list(formats)
     files = write_report(results, output, formats=chosen, smallest=smallest)
     promises = judged_promises(results)
-    if as_json:
+    if arg.is_given("json"):
         judged = {"promises": [asdict(one) for one in promises]} if promises else {}
         out.print_json({"files": [str(file) for file in files], **judged})
         return
@@ -120,13 +116,11 @@ def report(
 @arg.sizes_option("bodies", "8,32,128", "Numbers of bodies.  [default: 8,32,128]")
 @click.option("--forms", type=arg.WORDS, help="Only these, of kkt, quasi-definite, schur.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random parameters, velocities.")
-@arg.flag("--overwrite", help="Replace a corpus that is there.")
+@arg.kept_flag("--overwrite", "Replace a corpus that is there.")
 @arg.flag("--verify", help="Write nothing: check the files of a corpus.")
 @arg.quiet_option
 @arg.json_option
-def corpus(
-    directory: Path, overwrite: bool, verify: bool, quiet: bool, as_json: bool, **options: Any
-) -> None:
+def corpus(directory: Path, verify: bool, **options: Any) -> None:
     """Write matrices of mechanisms into DIRECTORY, with everything that is known about them.
 
     KKT, quasi-definite and Schur matrices as Matrix Market files, with right-hand sides, reference
@@ -134,32 +128,33 @@ def corpus(
     README.md explains. What was interrupted goes on with the same command.
     """
     if verify:
-        _verify(directory, as_json)
+        _verify(directory)
         return
     from sparsebody.corpus.corpus_families import CorpusPlan
     from sparsebody.corpus.corpus_files import check_directory
 
     plan = CorpusPlan(**{key: value for key, value in options.items() if value})
+    overwrite = arg.is_given("overwrite")
     check_directory(directory, plan, overwrite)
-    with out.progress_bar(len(plan.problems), quiet or as_json) as advance:
+    with out.progress_bar(len(plan.problems)) as advance:
         index = sb.write_corpus(
             directory, plan, overwrite=overwrite, report=lambda name, done, _: advance(name, done)
         )
     written = sb.read_corpus(directory)
     counts = {"problems": len(written["problems"]), "matrices": len(written["matrices"])}
-    if as_json:
+    if arg.is_given("json"):
         out.print_json({"index": str(index), **counts})
     else:
         click.echo(f"{index}: {counts['matrices']} matrices of {counts['problems']} mechanisms")
 
 
-def _verify(directory: Path, as_json: bool) -> None:
+def _verify(directory: Path) -> None:
     from sparsebody.corpus.corpus_files import broken_files
 
     index = sb.read_corpus(directory)
     broken = [str(path) for path in broken_files(directory, index)]
     n_files = sum(len(record["sha256"]) for record in [*index["problems"], *index["matrices"]])
-    if as_json:
+    if arg.is_given("json"):
         out.print_json({"files": n_files, "broken": broken})
     elif not broken:
         click.echo(f"{directory}: {n_files} files, all as they were written")

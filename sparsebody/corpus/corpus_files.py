@@ -6,7 +6,6 @@ README.md explains. Graphs are GraphML (the mechanism) and METIS (its blocks).
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
@@ -16,15 +15,14 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from sparsebody import schemas, writing
 from sparsebody.corpus import corpus_problem as problems
 from sparsebody.corpus.corpus_families import FORMAT, FORMS, GENERATOR, LICENSE, CorpusPlan
 from sparsebody.corpus.corpus_problem import CorpusProblem, Form, Record
 from sparsebody.errors import FileFormatError, StudyError
 from sparsebody.model.mechanism import WORLD
-from sparsebody.schemas import schema_fault
 from sparsebody.sparse import BlockPattern, constraint_matrix, write_array, write_matrix
 from sparsebody.sparse.matrix_files import read_json
-from sparsebody.writing import check_writable, write_errors, write_text
 
 Report = Callable[[str, int, int], None]
 """report(name, done, all): called after every problem."""
@@ -33,7 +31,7 @@ INDEX, UNFINISHED, README, FACTS = "corpus.json", "corpus.part.json", "README.md
 
 
 def write_corpus(
-    directory: str | os.PathLike[str],
+    directory: writing.StrPath,
     plan: CorpusPlan | None = None,
     *,
     overwrite: bool = False,
@@ -63,9 +61,9 @@ def write_corpus(
     """
     plan, folder = plan or CorpusPlan(), Path(directory)
     check_directory(folder, plan, overwrite)
-    with write_errors(folder):
+    with writing.write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        check_writable(folder / UNFINISHED)
+        writing.check_writable(folder / UNFINISHED)
         write_json(_marker(plan), folder / UNFINISHED)
         (folder / INDEX).unlink(missing_ok=True)
         for other in folder.iterdir() if overwrite else ():
@@ -88,9 +86,9 @@ def write_corpus(
         "problems": [document["problem"] for document in documents],
         "matrices": [record for document in documents for record in document["matrices"]],
     }
-    write_text(folder / README, readme(index) + "\n")
+    writing.write_text(folder / README, readme(index) + "\n")
     write_json(index, folder / INDEX)
-    with write_errors(folder):
+    with writing.write_errors(folder):
         (folder / UNFINISHED).unlink(missing_ok=True)
     return folder / INDEX
 
@@ -137,7 +135,7 @@ def _marker(plan: CorpusPlan) -> Record:
 def write_problem(problem: CorpusProblem, request: Record, folder: Path) -> Record:
     """Write all files of a problem into a new folder; return its entry of the index."""
     draft = folder.with_name(f".{folder.name}.part")
-    with write_errors(folder):
+    with writing.write_errors(folder):
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
     facts = problems.problem_record(problem, request["seed"])
@@ -150,7 +148,7 @@ def write_problem(problem: CorpusProblem, request: Record, folder: Path) -> Reco
     facts["sha256"] = digests(draft, list(facts["files"].values()))
     document = {"request": request, "problem": facts, "matrices": matrices}
     write_json(document, draft / FACTS)
-    with write_errors(folder):
+    with writing.write_errors(folder):
         shutil.rmtree(folder, ignore_errors=True)
         draft.replace(folder)
     return document
@@ -186,7 +184,7 @@ def is_intact(folder: Path, record: Record) -> bool:
 def write_json(document: Record, path: Path) -> None:
     """Write a JSON document, whole or not at all."""
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    write_text(path, text + "\n")
+    writing.write_text(path, text + "\n")
 
 
 def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dict[str, str]:
@@ -200,7 +198,7 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
     counted = f"independent rows of A, counted from 1: {facts['rank']} of {len(keep)}"
     write_array(np.flatnonzero(keep) + 1, folder / files["kept_rows"], header(facts, counted))
     text = "\n".join(nx.generate_graphml(body_joint_graph(problem), named_key_ids=True))
-    write_text(folder / files["graph"], text + "\n")
+    writing.write_text(folder / files["graph"], text + "\n")
     write_metis(problem.structure("all").pattern, folder / files["quotient_graph"])
     return files
 
@@ -286,13 +284,13 @@ def write_metis(pattern: BlockPattern, path: Path) -> None:
     lines = [f"{pattern.n_blocks} {len(pattern.adjacency[1]) // 2} 010 1"]
     for i, size in enumerate(pattern.block_sizes.tolist()):
         lines.append(" ".join(map(str, [size, *(pattern.neighbours(i) + 1).tolist()])))
-    write_text(path, "\n".join(lines) + "\n")
+    writing.write_text(path, "\n".join(lines) + "\n")
 
 
 # ---- the index ---------------------------------------------------------------------------------
 
 
-def read_corpus(directory: str | os.PathLike[str]) -> Record:
+def read_corpus(directory: writing.StrPath) -> Record:
     """Return the index of a corpus, with "problems" and "matrices" as lists of dicts.
 
     FileFormatError if there is none, or it is broken.
@@ -301,13 +299,13 @@ def read_corpus(directory: str | os.PathLike[str]) -> Record:
     index = read_json(path, "write the corpus again")
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise FileFormatError(f"{path}: not the index of a corpus; give the directory of one")
-    fault = schema_fault(index, "sparsebody.corpus")
+    fault = schemas.schema_fault(index, "sparsebody.corpus")
     if fault is not None:
         raise FileFormatError(f"{path}: {fault}, or write the corpus again")
     return index
 
 
-def broken_files(directory: str | os.PathLike[str], index: Record) -> Iterator[Path]:
+def broken_files(directory: writing.StrPath, index: Record) -> Iterator[Path]:
     """Yield the files of a corpus that are missing, or not as they were written."""
     for record in [*index["problems"], *index["matrices"]]:
         folder = Path(directory) / record["folder"]

@@ -21,7 +21,7 @@ from scipy.sparse import block_diag, csc_array, csr_array, diags_array, eye_arra
 from scipy.sparse.csgraph import structural_rank
 from scipy.sparse.linalg import splu
 
-from sparsebody.analysis.determined_reactions import successor_frames
+from sparsebody.analysis.reactions import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly import KKTStructure, bias_forces, constraint_rows, kkt_structure
 from sparsebody.corpus import reference_solution as solutions
@@ -29,8 +29,7 @@ from sparsebody.corpus.corpus_families import CorpusFamily
 from sparsebody.dynamics.reductions import rank_decision
 from sparsebody.equations.system_motion import applied_forces
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model import GALLERY, State, System
-from sparsebody.model.subgroups import loop_classes
+from sparsebody.model import GALLERY, State, System, subgroups
 from sparsebody.sparse import RankDecision, SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.sparse.saddle import largest_eigenvalue
 from sparsebody.study.study_references import symmetric_condition
@@ -61,7 +60,7 @@ class CorpusProblem:
     @cached_property
     def decision(self) -> RankDecision:
         """Which rows are kept, and how sure that is."""
-        classes = loop_classes(self.system)
+        classes = subgroups.loop_classes(self.system)
         decision = rank_decision(self.system, self.state, "remove", RANK_TOLERANCE, classes)
         every = np.ones(self.system.n_rows, dtype=np.bool_)
         return RankDecision(every, np.inf, True, "no rows") if decision is None else decision

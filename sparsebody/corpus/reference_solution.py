@@ -16,8 +16,7 @@ Demmel, Hida, Kahan, Li, Mukherjee and Riedy (2006), ACM Trans. Math. Softw. 32,
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, diags_array
-from scipy.sparse.linalg import LinearOperator, cg, splu
+from scipy.sparse import csc_array, csr_array, diags_array, linalg
 
 from sparsebody._core import factorization as kernels
 from sparsebody.arrays import BoolArray, FloatArray
@@ -74,7 +73,7 @@ def scaled_solver(K: csr_array) -> Product:
     """Return the function that solves K x = right in double precision, by LU of K with scales."""
     scale = _scales(K)
     try:
-        solve = splu(csc_array(diags_array(scale) @ K @ diags_array(scale))).solve
+        solve = linalg.splu(csc_array(diags_array(scale) @ K @ diags_array(scale))).solve
     except RuntimeError as error:
         raise SingularSystemError("the matrix is singular: a pivot is zero") from error
     return lambda right: scale * solve(scale * right)
@@ -133,10 +132,8 @@ MOST_STEPS = 1000  # of conjugate gradients
 RESIDUAL_TOLERANCE = 1e-15  # relative residual
 
 
-def least_multipliers(
-    K: csr_array, A: csr_array, keep: BoolArray, multiplier: FloatArray
-) -> FloatArray:
-    """Return the least y (n_rows,) with A' y = A[keep]' multiplier.
+def least_multipliers(K: csr_array, A: csr_array, keep: BoolArray, mu: FloatArray) -> FloatArray:
+    """Return the least y (n_rows,) with A' y = A[keep]' mu.
 
     K (n + rank, n + rank) is [M A_k'; A_k 0] of the rows A_k = A[keep] of all rows A (n_rows, n).
     """
@@ -149,15 +146,15 @@ def least_multipliers(
 
     def transposed_product(t: FloatArray) -> FloatArray:
         """Return C' t."""
-        return solve(dependent.T @ t, np.zeros(len(multiplier)))[1]
+        return solve(dependent.T @ t, np.zeros(len(mu)))[1]
 
     def product(v: FloatArray) -> FloatArray:
         """Return C v."""
         return np.asarray(dependent @ solve(np.zeros(n), v)[0])
 
     shape = (dependent.shape[0], dependent.shape[0])
-    matrix = LinearOperator(shape, lambda s: s + product(transposed_product(s)), dtype=float)
-    t, _ = cg(matrix, product(multiplier), rtol=RESIDUAL_TOLERANCE, maxiter=MOST_STEPS)
+    matrix = linalg.LinearOperator(shape, lambda s: s + product(transposed_product(s)), dtype=float)
+    t, _ = linalg.cg(matrix, product(mu), rtol=RESIDUAL_TOLERANCE, maxiter=MOST_STEPS)
     y = np.empty(len(keep))
-    y[keep], y[~keep] = multiplier - transposed_product(t), t
+    y[keep], y[~keep] = mu - transposed_product(t), t
     return y

@@ -155,6 +155,9 @@ def successor_frames(system: System) -> tuple[Any, ...]:
     return system.row_joint, *frames, *system.subspaces
 
 
+Native = dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
+
+
 class Assembler:
     """From states to [1 A'; A 0] x = b of the kept rows, in units of the bodies; in place."""
 
@@ -163,7 +166,7 @@ class Assembler:
     values: FloatArray  # (n_kept, 2, width) A, workspace
     right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
     x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
-    native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation | dynamics.ReducedEvaluation
+    native: Native | dynamics.ReducedEvaluation
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
     retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))  # points (n_bodies, 28) that subgroups fix,
     #   and projections (n_bodies, 6, 6) of twists; or none
@@ -235,9 +238,7 @@ class Assembler:
         terms = self._terms, self._stabilization
         return self.native.violation(self.left_out.native, *terms, self._left_out_gamma)
 
-    def _leave_out(
-        self, table: Table, native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
-    ) -> None:
+    def _leave_out(self, table: Table, native: Native) -> None:
         """Tell which rows are left out, and fill those that are constant."""
         self.left_out, self._left_out_gamma = table, np.zeros(len(table.rows))
         native.fill_rows_on_successors(table.native, successor_frames(self.system))

@@ -17,8 +17,7 @@ from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.equations.accelerations import minimum_norm, smallest_multipliers
 from sparsebody.errors import AccuracyWarning, ModelError
-from sparsebody.model.elasticity import semidefinite
-from sparsebody.model.system import System
+from sparsebody.model import System, elasticity
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 FORCE_TOLERANCE = 1e-9  # share of the forces
@@ -68,7 +67,7 @@ def joint_compliances(system: System, compliance: Compliance) -> FloatArray:
 
 def _matrix(who: str, value: ArrayLike) -> FloatArray:
     """Return one compliance as a positive definite matrix."""
-    matrix = semidefinite(who, value, 6, "compliance")
+    matrix = elasticity.semidefinite(who, value, 6, "compliance")
     scale = np.sqrt(np.diag(matrix))
     unit = matrix / np.outer(scale, scale) if scale.all() else np.zeros((6, 6))
     if not np.linalg.eigvalsh(unit)[0] > 1e-12:

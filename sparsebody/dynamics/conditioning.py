@@ -73,7 +73,7 @@ class _Conditioning:
 
         def inverse_gram(y: FloatArray) -> FloatArray:
             """(A A')^-1 y of the same rows: minus the multipliers of [1 A'; A 0]^-1 [0; y]."""
-            return -self.norm * self._solution(np.zeros(self.n), self.norm * y)[self.n :]
+            return -self.norm * self._solve(np.zeros(self.n), self.norm * y)[self.n :]
 
         sigma_max = float(np.sqrt(saddle.largest_eigenvalue(gram, self.m)))
         if not self.evaluator.has_unique_multipliers:
@@ -86,9 +86,7 @@ class _Conditioning:
     def _product(self, x: FloatArray, y: FloatArray) -> FloatArray:
         return saddle.saddle_product(self.matrix, np.concatenate([x, y]))
 
-    def _solution(
-        self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL
-    ) -> FloatArray:
+    def _solve(self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL) -> FloatArray:
         return self.evaluator.solution(np.concatenate([x, y]), self.time, goal)
 
     def _velocity_products(self, axes: FloatArray) -> FloatArray:
@@ -102,7 +100,7 @@ class _Conditioning:
         """Return the bound above, relative to the largest acceleration, in the user's units."""
         assembler, n = self.evaluator.assembler, self.n
         axes, right = assembler.unit_axes(), assembler.right.copy()
-        x = self._solution(right[:n], right[n:], goal=0.0)
+        x = self._solve(right[:n], right[n:], goal=0.0)
         sizes = replace(self.matrix, rows=_sizes(self.matrix, axes))
         terms = saddle.saddle_product(sizes, np.abs(x)) + np.abs(right)
         terms[n:] += saddle.saddle_product(
@@ -114,12 +112,12 @@ class _Conditioning:
         def product(z: FloatArray) -> FloatArray:
             """K^-1 diag(error) z, its accelerations."""
             weighted = error * z
-            return _to_user(axes, self._solution(weighted[:n], weighted[n:])[:n])
+            return _to_user(axes, self._solve(weighted[:n], weighted[n:])[:n])
 
         def transposed(v: FloatArray) -> FloatArray:
             """diag(error) K^-1 [v; 0]."""
             in_units = np.einsum("nwk,nk->nw", axes, v.reshape(-1, 6)).ravel()
-            return error * self._solution(in_units, np.zeros(self.m))
+            return error * self._solve(in_units, np.zeros(self.m))
 
         norm = saddle.largest_row_sum(product, transposed, 6 * len(axes))
         scale = largest if largest > FIXED_TOLERANCE * free else free

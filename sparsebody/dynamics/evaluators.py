@@ -18,8 +18,7 @@ from sparsebody.dynamics.assembler import Assembler, SpatialAssembler
 from sparsebody.dynamics.reductions import PlanarAssembler
 from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
-from sparsebody.factorization import Numeric, mumps, refined_solve, unit_factors
-from sparsebody.factorization.krylov import Operator, least_norm, quasi_definite
+from sparsebody.factorization import Numeric, krylov, mumps, refined_solve, unit_factors
 from sparsebody.factorization.substructures import IterativeSymbolic
 from sparsebody.factorization.unit_factors import REGULAR, BlockQRSymbolic, UnitSymbolic
 from sparsebody.model.system import State
@@ -254,10 +253,10 @@ class KrylovEvaluator(Evaluator):
         self._n_primal = pattern.n_primal_rows
         self._unit_rows = np.zeros_like(assembler.values)
         self._scale = np.ones(len(assembler.values))
-        self._factors = quasi_definite(assembler.symbolic)
+        self._factors = krylov.quasi_definite(assembler.symbolic)
         A = (pattern.offsets, pattern.ends), self._unit_rows
         products = partial(native.constraint_product, *A), partial(native.constraint_forces, *A)
-        self._operator = Operator(*products, self._factors.solve)
+        self._operator = krylov.Operator(*products, self._factors.solve)
         self.has_unique_multipliers = not isinstance(assembler.symbolic, IterativeSymbolic)
         self.symbolic = None  # its pivots are shifted
         self._has_warned = False
@@ -283,7 +282,7 @@ class KrylovEvaluator(Evaluator):
         if not np.isfinite(size):
             raise _not_finite("forces or accelerations", time)
         gap = gamma - self._operator.product(free)
-        solution = least_norm(self._operator, gap, float(size))
+        solution = krylov.least_norm(self._operator, gap, float(size))
         x[:n] = free + solution.x
         x[n:] = -self._scale * solution.y
         steps, residual = solution.steps, solution.residual

@@ -12,17 +12,15 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics import preparation
+from sparsebody.dynamics import preparation, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, is_plain
 from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_compliances, least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator, InaccurateFactors, KrylovEvaluator
 from sparsebody.dynamics.preparation import AUTO, Formulation, SolverChoice, SolverOptions
-from sparsebody.dynamics.reductions import PlanarAssembler
-from sparsebody.equations import Accelerations, SystemMotion, consistent_state
+from sparsebody.equations import Accelerations, SystemMotion, consistent_state, system_motion
 from sparsebody.equations.accelerations import minimum_norm
 from sparsebody.equations.inverse import DesiredMotion
-from sparsebody.equations.system_motion import padded
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.html_tables import html_facts, html_table
 from sparsebody.kinematics.joint_motion import JointMotion
@@ -171,7 +169,7 @@ class ForwardDynamics:
     @property
     def is_planar(self) -> bool:
         """Whether bodies have three freedoms, in a plane."""
-        return isinstance(self.evaluator.assembler, PlanarAssembler)
+        return isinstance(self.evaluator.assembler, reductions.PlanarAssembler)
 
     @property
     def rotational_inertia(self) -> FloatArray:
@@ -257,7 +255,7 @@ class ForwardDynamics:
         Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
         """
         used, at, dynamics = self._prepared.own, self._analyzed_at, copy.copy(self)
-        prepared = preparation.with_rows(used, rows, at, self.options)
+        prepared = used.with_rows(rows, at, self.options)
         dynamics._prepared = preparation.for_threads(prepared)
         return dynamics
 
@@ -272,10 +270,10 @@ class ForwardDynamics:
             self._fall_back(failure)
         return self.run(function)
 
-    def _fall_back(self, failure: ReductionViolated | InaccurateFactors) -> None:
+    def _fall_back(self, failure: preparation.Failure) -> None:
         """Go over to another evaluator in this thread."""
-        own, state = self._prepared.own, self._analyzed_at
-        self._prepared.own = preparation.fallback(own, failure, state, self.options)
+        own, at = self._prepared.own, self._analyzed_at
+        self._prepared.own = own.fallback(failure, at, self.options)
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups about the world."""
@@ -463,8 +461,8 @@ class Evaluation(SystemMotion):
         self._assembly = evaluator.assembler.assembly
         assembler = evaluator.assembler
         if dynamics.residuals == "extended" and evaluator.fused is not None:
-            assert isinstance(assembler, PlanarAssembler)
-            assembler.solve_extended(state, *output)
+            assert isinstance(assembler, reductions.PlanarAssembler)
+            assembler.refine_by_qr(state, *output)
         tree = assembler.reaction_tree if multiplier.size > 0 else None
         if tree is not None:
             tree.add_reactions(DesiredMotion(self.system, state, force, output[0]), multiplier)
@@ -533,12 +531,12 @@ class Evaluation(SystemMotion):
         if row < 0 or len(others) == 0 or assembler.violates_subgroup(self.state):
             return None
         ends, a = system.ends[system.row_joint], self.constraint.rows
-        inverse = padded(system.inverse_inertia)[ends]
+        inverse = system_motion.padded(system.inverse_inertia)[ends]
         length = np.sqrt(np.einsum("rsa,rsa->r", (a[:, :, None] @ inverse)[:, :, 0], a))
         self._solve_errors(-np.eye(1, system.n_rows, row)[0])
         part = assembler.x[len(assembler.x) - len(assembler.rows) :] * length[assembler.rows]
         row = int(assembler.rows[np.argmax(np.abs(part))])
-        z = padded(self._solve_errors(-np.eye(1, system.n_rows, row)[0]))
+        z = system_motion.padded(self._solve_errors(-np.eye(1, system.n_rows, row)[0]))
         rows = np.append(row, others)
         sine = np.abs(np.einsum("rsa,rsa->r", a[rows], z[ends[rows]])) / length[rows]
         best = int(np.argmax(sine[1:])) + 1

@@ -4,20 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import block_array, csr_array, diags_array, eye_array
-from scipy.sparse.linalg import splu
+from scipy.sparse import block_array, csr_array, diags_array, eye_array, linalg
 
+from sparsebody import errors, tolerances
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.preparation import choose_solver
-from sparsebody.dynamics.reductions import independent_rows
-from sparsebody.equations import Actuation, SystemMotion, consistent_state, inverse
+from sparsebody.dynamics import preparation, reductions
+from sparsebody.equations import Actuation, SystemMotion, consistent_state, inverse, system_motion
 from sparsebody.equations.inverse import ActuatorRows, Balance, DesiredMotion, Freedom
-from sparsebody.equations.system_motion import checked_vectors
-from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix
-from sparsebody.tolerances import MOTION_TOLERANCE
 
 PROXIMAL = 1e-10  # of motions that no actuator resists, in units of the bodies' inertias
 _MOST_STEPS = 60
@@ -33,22 +29,17 @@ class Equilibrium:
 
     Regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
     actuators B (p, n) at rest. Where there are such motions, inertia (n,) resists them and proximal
-    steps take its forces away again. W = diag(weights) (p,). Featherstone (2008), eq. (8.63), with
+    steps take its forces away again. W = diag(w), w (p,). Featherstone (2008), eq. (8.63), with
     eta = G z; Rockafellar (1976).
     """
 
     def __init__(
-        self,
-        constraint: csr_array,
-        actuator: csr_array,
-        inertia: FloatArray,
-        weights: FloatArray,
-        is_underactuated: bool,
+        self, A: csr_array, B: csr_array, inertia: FloatArray, w: FloatArray, is_underactuated: bool
     ) -> None:
         self.scale = 1.0 / np.sqrt(inertia)
-        A, self.row_scale = _scaled(constraint, self.scale)
-        B, self.actuator_scale = _scaled(actuator, self.scale)
-        compliance = weights * self.actuator_scale**2
+        A, self.row_scale = _scaled(A, self.scale)
+        B, self.actuator_scale = _scaled(B, self.scale)
+        compliance = w * self.actuator_scale**2
         compliance /= np.median(compliance) if len(compliance) else 1.0
         self.mass = PROXIMAL if is_underactuated else 0.0
         n, p = B.shape[1], B.shape[0]
@@ -60,9 +51,9 @@ class Equilibrium:
         ]
         self.matrix = block_array(blocks, format="csc")
         try:
-            self.factor = splu(self.matrix, permc_spec="COLAMD")
+            self.factor = linalg.splu(self.matrix, permc_spec="COLAMD")
         except RuntimeError as error:  # the only signal that SuperLU gives
-            raise SingularSystemError(
+            raise errors.SingularSystemError(
                 "constraint rows that were independent where the inverse dynamics was prepared "
                 "depend on each other at this state; prepare it anew here"
             ) from error
@@ -137,14 +128,12 @@ class InverseDynamics(inverse.InverseMethod):
         return Balance(force, multiplier, bool(keep.all()), self.actuation)
 
 
-def decided(
-    system: System, constraint: FloatArray, joint: IntArray, actuator: FloatArray
-) -> RankDecision:
-    """Decide which of the constraint rows, then those of actuators on `joint`, are independent."""
+def decided(system: System, A: FloatArray, joint: IntArray, B: FloatArray) -> RankDecision:
+    """Decide which are independent: of constraint rows A, then rows B of actuators on `joint`."""
     unused = np.empty((system.n_bodies, 0, 0))
     pattern = stacked_pattern(system, joint)
-    rows = np.concatenate([constraint, actuator])
-    return independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
+    rows = np.concatenate([A, B])
+    return reductions.independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
 
 
 def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
@@ -196,7 +185,7 @@ def driven_accelerations(
     qdd = _values(system, desired)
     system = inverse.without_prescribed(system, inverse.released_coordinates(system, actuators)[0])
     if body_force is not None:
-        body_force = checked_vectors(system, body_force, "body_force")
+        body_force = system_motion.checked_vectors(system, body_force, "body_force")
     moving = SystemMotion(system, state, body_force)
     constraint = moving.constraint
     driven = inverse.actuator_rows(system, actuators, moving.joints)
@@ -206,16 +195,16 @@ def driven_accelerations(
     pattern = _independent(stacked_pattern(system, actuators.joint), keep)
     matrix = SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows[keep])
     force = (moving.applied - moving.bias).ravel()
-    choice = choose_solver(pattern, "auto", "auto")
+    choice = preparation.choose_solver(pattern, "auto", "auto")
     numeric = analyze(choice.factorization, pattern, choice.order).factorize(matrix)
     x, _ = refined_solve(numeric, matrix, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
     motion = DesiredMotion(system, state, body_force, acceleration)
-    gap, scale = motion.row_gaps(joint, rows, gamma)
-    if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
+    gap, scale = motion.gaps(joint, rows, gamma)
+    if np.abs(gap).max(initial=0.0) > tolerances.MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
-        raise MotionError(
+        raise errors.MotionError(
             "the desired accelerations contradict each other at joint "
             f"{system.joint_names[int(joint[bad])]!r}, relatively by {abs(gap[bad]) / scale:.1e}; "
             "give those of independent coordinates only"
@@ -231,7 +220,7 @@ def _values(system: System, desired: Mapping[Freedom, ArrayLike]) -> FloatArray:
         name = freedom if isinstance(freedom, str) else freedom[0]
         n = system.joint_types[system.joint(name)].n_velocities if name == freedom else 1
         if numbers.shape != (n,) or not np.isfinite(numbers).all():
-            raise ModelError(
+            raise errors.ModelError(
                 f"the acceleration desired of joint {name!r} is {value!r}; give {n} finite "
                 f"number{'s' if n > 1 else ''}"
             )

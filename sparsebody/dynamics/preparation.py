@@ -14,34 +14,28 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sparsebody import ranks
+from sparsebody import factorization as backends
+from sparsebody import ranks, tolerances
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics import evaluators, reductions
+from sparsebody.dynamics import compliant_reactions, evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
-from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
-    FACTORIZATIONS,
     LARGE_PATTERN,
     Case,
-    Work,
     check_memory,
-    choose_factorization,
     is_available,
     predict_seconds,
 )
 from sparsebody.factorization.krylov import PRECONDITIONERS
 from sparsebody.factorization.unit_factors import UnitSymbolic
-from sparsebody.model.subgroups import Classes, loop_classes
+from sparsebody.model import State, System, subgroups
 from sparsebody.model.subgroups.classes import ground_motion
-from sparsebody.model.system import State, System
 from sparsebody.ordering import LONGEST_ORDERING, candidate_orderings, order, quickest
-from sparsebody.sparse.elimination_tree import OrderingMetrics
+from sparsebody.sparse import RankDecision, elimination_tree
 from sparsebody.sparse.pattern import BlockPattern, sampled
-from sparsebody.sparse.rank import RankDecision
-from sparsebody.tolerances import RANK_TOLERANCE
 
 REDUNDANCY = ("remove", "keep", "krylov", "auto")
 REDUCTION = ("auto", "none")
@@ -85,17 +79,17 @@ class SolverOptions:
     """The parameters of a ForwardDynamics beside system and state, checked; see there."""
 
     redundancy: str = "remove"
-    reactions: str | LeastEnergy = "minimum-norm"
+    reactions: str | compliant_reactions.LeastEnergy = "minimum-norm"
     baumgarte: float | None = None
     ordering: str = "auto"
     factorization: str = "auto"
     threads: int = 1
     formulation: Formulation = AUTO
-    rank_tolerance: float = RANK_TOLERANCE  # looser where a pose is nearly singular
+    rank_tolerance: float = tolerances.RANK_TOLERANCE  # looser where a pose is nearly singular
 
     def __post_init__(self) -> None:
         check_name(self.redundancy, REDUNDANCY, "redundancy")
-        if not isinstance(self.reactions, LeastEnergy):
+        if not isinstance(self.reactions, compliant_reactions.LeastEnergy):
             check_name(self.reactions, REACTIONS, "reactions")
         if self.baumgarte is not None:
             check_baumgarte(self.baumgarte)
@@ -118,9 +112,9 @@ class SolverChoice:
     ordering: str
     factorization: str
     order: IntArray  # (n_blocks,)
-    metrics: Mapping[str, OrderingMetrics]  # of every ordering that was tried
+    metrics: Mapping[str, elimination_tree.OrderingMetrics]  # of every ordering that was tried
     seconds: Mapping[str, Mapping[str, float]]  # predicted, by ordering and factorization
-    work: Work  # of the pair taken
+    work: backends.Work  # of the pair taken
 
     def solver(self, threads: int) -> Solver:
         """Return the pair for an assembler."""
@@ -135,7 +129,7 @@ class SolverChoice:
         """Names and predictions, for people and for JSON; those of all pairs are of one thread."""
         is_mumps = self.factorization == "mumps"
         workers = ranks.n_ranks() if is_mumps else threads
-        seconds, size = FACTORIZATIONS[self.factorization].predict(self.work, workers)
+        seconds, size = backends.FACTORIZATIONS[self.factorization].predict(self.work, workers)
         by = f" by {workers} {'ranks' if is_mumps else 'threads'}" if workers > 1 else ""
         return {
             "ordering": self.ordering,
@@ -216,12 +210,12 @@ def _best(
 ) -> SolverChoice:
     """Return the pair with the least predicted time among some orderings, the first of equals."""
     cases = {name: Case(pattern, order(pattern, name, positions)) for name in names}
-    backends = (factorization,) if isinstance(factorization, str) else factorization
+    kinds = (factorization,) if isinstance(factorization, str) else factorization
 
     def predictions(case: Case) -> dict[str, float]:
         if factorization == "auto":
-            return choose_factorization(pattern, case.order, case)[1]
-        return {kind: predict_seconds(kind, pattern, case.order, case) for kind in backends}
+            return backends.choose_factorization(pattern, case.order, case)[1]
+        return {kind: predict_seconds(kind, pattern, case.order, case) for kind in kinds}
 
     seconds = {name: predictions(case) for name, case in cases.items()}
     usable = () if isinstance(factorization, str) else PRECONDITIONERS  # of all rows
@@ -233,11 +227,14 @@ def _best(
     )
     metrics = {name: case.metrics for name, case in cases.items()}
     case = cases[names[best]]
-    work = FACTORIZATIONS[backend].work(case)
+    work = backends.FACTORIZATIONS[backend].work(case)
     return SolverChoice(names[best], backend, case.order, metrics, seconds, work)
 
 
 # ---- rows and freedoms -------------------------------------------------------------------------
+
+
+Failure: TypeAlias = ReductionViolated | evaluators.InaccurateFactors
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +251,49 @@ class Preparation:
 
     def __post_init__(self) -> None:
         self.structure.pattern.forget_adjacency()
+
+    def with_rows(self, rows: IntArray, state: State, options: SolverOptions) -> Preparation:
+        """Return a preparation that keeps `rows`, sorted, of those with a part on the freedoms.
+
+        They are as many as before, and independent. `state` is that of the newest analysis. The
+        result depends on the rows and on the analysis, but not on exchanges between.
+        """
+        assembler, before = self.evaluator.assembler, self.structure
+        assert self.rank_decision is not None
+        is_kept = np.zeros(before.system.n_rows, dtype=bool)
+        is_kept[rows] = True
+        structure = kkt_structure(before.system, is_kept, assembler.width)
+        is_left_out = np.zeros(len(is_kept), dtype=bool)
+        is_left_out[before.rows] = is_left_out[assembler.left_out.rows] = True
+        joints, choice = self.analyzed or (before.joints, self.choice)
+        analyzed = joints, choice
+        if not np.array_equal(structure.joints, joints):
+            names = choice.ordering, choice.factorization
+            choice = choose_solver(structure.pattern, *names, state.position)
+        left_out = np.flatnonzero(is_left_out & ~is_kept)
+        assembler = assembler.with_rows(structure, left_out, choice.solver(options.threads))
+        keep = self.rank_decision.keep.copy()
+        keep[before.rows] = False
+        decision = replace(self.rank_decision, keep=keep | is_kept)
+        others = self.reduced_bodies, self.history, analyzed
+        evaluator = evaluators.direct_evaluator(assembler)
+        return Preparation(evaluator, choice, structure, decision, *others)
+
+    def fallback(self, failure: Failure, state: State, options: SolverOptions) -> Preparation:
+        """Return a preparation that can, and tells why in its history.
+
+        Outside subgroups: with all freedoms, decided at `state`. Where factors are inaccurate: QR
+        of the same rows; SingularSystemError if it loses a pivot, too.
+        """
+        assembler = self.evaluator.assembler
+        if isinstance(failure, ReductionViolated):
+            unreduced = prepared_unreduced(assembler.system, state, options)
+            return replace(unreduced, history=(*self.history, f"all freedoms: {failure}"))
+        evaluator = evaluators.BlockQREvaluator(assembler)
+        evaluator.factorize(failure.time)
+        why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
+        history = (*self.history, why)
+        return replace(self, evaluator=evaluator, history=history)
 
 
 class ThreadPreparation(threading.local):
@@ -289,14 +329,14 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
     if options.factorization not in IN_PLANE:
-        return prepared_unreduced(system, state, options, loop_classes(system))
+        return prepared_unreduced(system, state, options, subgroups.loop_classes(system))
     motion, reduced = ground_motion(system, keeps_points=options.baumgarte is None), None
     if motion.is_planar or options.factorization == "auto":
         pays = partial(reduction_pays, ordering=options.ordering)
         tolerance, threads = options.rank_tolerance, options.threads
         reduced = reductions.reduction(system, motion, state, pays, tolerance, threads)
     if reduced is None:
-        classes = loop_classes(system) if motion.is_planar else motion.classes
+        classes = subgroups.loop_classes(system) if motion.is_planar else motion.classes
         return prepared_unreduced(system, state, options, classes)
     pattern = reduced.structure.pattern
     choose = choose_in_plane if motion.is_planar else choose_solver
@@ -307,7 +347,7 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
 
 
 def prepared_unreduced(
-    system: System, state: State, options: SolverOptions, classes: Classes | None = None
+    system: System, state: State, options: SolverOptions, classes: subgroups.Classes | None = None
 ) -> Preparation:
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
     threads = options.threads
@@ -343,55 +383,3 @@ def prepared_for_krylov(system: System, state: State, options: SolverOptions) ->
         choice = min(choice, other, key=lambda c: c.predicted)
     assembler = SpatialAssembler(structure, choice.solver(options.threads))
     return Preparation(evaluators.KrylovEvaluator(assembler), choice, structure, None)
-
-
-def with_rows(
-    preparation: Preparation, rows: IntArray, state: State, options: SolverOptions
-) -> Preparation:
-    """Return a preparation that keeps `rows`, sorted, of those with a part on the freedoms.
-
-    They are as many as before, and independent. `state` is that of the newest analysis. What comes
-    out depends on the rows and on the analysis, but not on exchanges between.
-    """
-    assembler, before = preparation.evaluator.assembler, preparation.structure
-    assert preparation.rank_decision is not None
-    is_kept = np.zeros(before.system.n_rows, dtype=bool)
-    is_kept[rows] = True
-    structure = kkt_structure(before.system, is_kept, assembler.width)
-    is_left_out = np.zeros(len(is_kept), dtype=bool)
-    is_left_out[before.rows] = is_left_out[assembler.left_out.rows] = True
-    joints, choice = preparation.analyzed or (before.joints, preparation.choice)
-    analyzed = joints, choice
-    if not np.array_equal(structure.joints, joints):
-        names = choice.ordering, choice.factorization
-        choice = choose_solver(structure.pattern, *names, state.position)
-    left_out = np.flatnonzero(is_left_out & ~is_kept)
-    assembler = assembler.with_rows(structure, left_out, choice.solver(options.threads))
-    keep = preparation.rank_decision.keep.copy()
-    keep[before.rows] = False
-    decision = replace(preparation.rank_decision, keep=keep | is_kept)
-    others = preparation.reduced_bodies, preparation.history, analyzed
-    evaluator = evaluators.direct_evaluator(assembler)
-    return Preparation(evaluator, choice, structure, decision, *others)
-
-
-def fallback(
-    preparation: Preparation,
-    failure: ReductionViolated | evaluators.InaccurateFactors,
-    state: State,
-    options: SolverOptions,
-) -> Preparation:
-    """Return a preparation that can, and tells why in its history.
-
-    Outside subgroups: with all freedoms, decided at `state`. Where factors are inaccurate: QR of
-    the same rows; SingularSystemError if it loses a pivot, too.
-    """
-    assembler = preparation.evaluator.assembler
-    if isinstance(failure, ReductionViolated):
-        unreduced = prepared_unreduced(assembler.system, state, options)
-        return replace(unreduced, history=(*preparation.history, f"all freedoms: {failure}"))
-    evaluator = evaluators.BlockQREvaluator(assembler)
-    evaluator.factorize(failure.time)
-    why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
-    history = (*preparation.history, why)
-    return replace(preparation, evaluator=evaluator, history=history)

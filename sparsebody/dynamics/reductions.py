@@ -14,32 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsebody import ordering, tolerances
+from sparsebody import errors, ordering, spatial, tolerances
 from sparsebody._core import dynamics, factorization, model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
-from sparsebody.dynamics.assembler import (
-    NO_TERMS,
-    Assembler,
-    GeneralRows,
-    ReactionTree,
-    Solver,
-    SpatialAssembler,
-    Table,
-    state_arrays,
-    successor_frames,
-)
+from sparsebody.dynamics import assembler as assemblers
+from sparsebody.dynamics.assembler import Assembler, GeneralRows, ReactionTree, Solver, Table
 from sparsebody.equations.system_motion import SystemMotion
-from sparsebody.errors import SingularSystemError
-from sparsebody.factorization import analyze, choose_factorization, unit_factors
-from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
+from sparsebody.factorization import analyze, choose_factorization, krylov, unit_factors
 from sparsebody.model import PointOnPlane, State, System
 from sparsebody.model.subgroups import Classes, Kind
 from sparsebody.model.subgroups.classes import KEEP_DIRECTIONS, THROUGH_POINT, GroundMotion
-from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix, rank
-from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
-from sparsebody.sparse.saddle import largest_eigenvalue
-from sparsebody.spatial import rotation_from_quaternion
+from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix, rank, row_choices, saddle
 
 
 class PlanarRows:
@@ -70,11 +56,7 @@ class PlanarRows:
         return self.terms.table(bodies, rows, anchor, 3)
 
     def evaluation(
-        self,
-        bodies: IntArray,
-        table: Table,
-        roots: FloatArray,
-        qr: factorization.BlockQR | None = None,
+        self, bodies: IntArray, table: Table, roots: FloatArray, qr: factorization.BlockQR | None
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
         """Return a native evaluation, and the arrays b and x of its system [1 A'; A 0] x = b.
 
@@ -95,17 +77,17 @@ class PlanarRows:
             n_coordinates=len(system.coordinates.joint),
         )
         evaluated.threads = self.threads
-        evaluated.fill_rows_on_successors(table.native, successor_frames(system))
+        evaluated.fill_rows_on_successors(table.native, assemblers.successor_frames(system))
         return evaluated, right, x
 
     def at(self, state: State) -> tuple[FloatArray, FloatArray] | None:
         """Return rows (n_rows, 2, 3) for unit inertias and their norms; None off the plane."""
         system, bodies = self.system, np.arange(self.system.n_bodies)
         table = self.table(bodies, np.arange(system.n_rows))
-        evaluated, *_ = self.evaluation(bodies, table, np.ones((system.n_bodies, 2)))
-        arrays: Any = (np.array(array, order="C") for array in state_arrays(state)[:4])
+        evaluated, *_ = self.evaluation(bodies, table, np.ones((system.n_bodies, 2)), qr=None)
+        arrays: Any = (np.array(array, order="C") for array in assemblers.state_arrays(state)[:4])
         terms = self.terms.at(state, None)
-        status = evaluated.assemble((*arrays, state.time), terms, NO_TERMS.gamma)
+        status = evaluated.assemble((*arrays, state.time), terms, assemblers.NO_TERMS.gamma)
         if status != unit_factors.REGULAR:
             return None
         return table.values, np.sqrt(np.einsum("rsa,rsa->r", table.values, table.values))
@@ -159,18 +141,16 @@ class PlanarAssembler(Assembler):
         self.values = rows.values
         self._leave_out(planar.table(bodies, kept.left_out), self.native)
 
-    def solve_extended(
-        self, state: State, acceleration: FloatArray, multiplier: FloatArray
-    ) -> None:
+    def refine_by_qr(self, state: State, acceleration: FloatArray, multiplier: FloatArray) -> None:
         """Correct the newest solution, by QR, with residuals of 31 digits made from its state."""
-        plain = state_arrays(self.plain(state))
+        plain = assemblers.state_arrays(self.plain(state))
         self._extended.solve(self.native, plain, self._terms, self._stabilization)
         multiplier[:] = 0.0
         self.native.to_user_order(acceleration, multiplier)
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
-        return dynamics.ExtendedPlanarSystem(self.native, successor_frames(self.system))
+        return dynamics.ExtendedPlanarSystem(self.native, assemblers.successor_frames(self.system))
 
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
@@ -178,13 +158,13 @@ LONGEST_FACTORIZATION = 60.0  # [s] predicted; beyond it other methods decide
 
 
 def independent_rows(
-    matrix: Rows, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
+    matrix: row_choices.Rows, tolerance: float = tolerances.RANK_TOLERANCE, threads: int = 1
 ) -> RankDecision:
     """Decide which rows of A to keep: all in wide parts of a least singular value far from 0."""
     return rank.independent_rows(matrix, tolerance, least_singular_value, threads)
 
 
-def least_singular_value(part: PartOfRows) -> float | None:
+def least_singular_value(part: row_choices.PartOfRows) -> float | None:
     """Return the least singular value of A, or None if its factors would take too long.
 
     By Lanczos steps with the factors of A A' + delta; values below sqrt(delta), about 1e-7, are not
@@ -193,16 +173,16 @@ def least_singular_value(part: PartOfRows) -> float | None:
     """
     order = ordering.order(part.pattern, ORDERING)
     predicted = choose_factorization(part.pattern, order)[1]
-    name = min(set(QUASI_DEFINITE) & set(predicted), key=lambda name: predicted[name])
+    name = min(set(krylov.QUASI_DEFINITE) & set(predicted), key=lambda name: predicted[name])
     if predicted[name] > LONGEST_FACTORIZATION:
         return None
-    factors = quasi_definite(analyze(name, part.pattern, order))
+    factors = krylov.quasi_definite(analyze(name, part.pattern, order))
     try:
         factors.factorize(part.rows, tolerances.GRAM_SHIFT)
-    except SingularSystemError:
+    except errors.SingularSystemError:
         return 0.0
     tolerance = tolerances.EIGENVALUE_TOLERANCE
-    largest = largest_eigenvalue(factors.solve, len(part.rows), tolerance)
+    largest = saddle.largest_eigenvalue(factors.solve, len(part.rows), tolerance)
     return float(np.sqrt(max(1.0 / largest - tolerances.GRAM_SHIFT, 0.0)))
 
 
@@ -222,7 +202,7 @@ def rank_decision(
     structure = kkt_structure(system, keep)
     if len(system.varying_joints) or len(system.coordinates.prescribed):
         every = SystemMotion(system, state, threads=threads).constraint.rows
-        rows: Rows = SaddleMatrix.of_rows(structure.pattern, every[structure.rows])
+        rows: row_choices.Rows = SaddleMatrix.of_rows(structure.pattern, every[structure.rows])
     else:  # those of joints whose T is constant on the successor are made on demand
         make = partial(
             model.unit_rows,
@@ -231,7 +211,7 @@ def rank_decision(
             bodies=(state.position, state.orientation, state.velocity),
             subspaces=system.subspaces,
         )
-        rows = RowsOnDemand(structure.pattern, structure.rows, make)
+        rows = row_choices.RowsOnDemand(structure.pattern, structure.rows, make)
     decision = independent_rows(rows, tolerance, threads)
     return decision if keep is None else _on_all_rows(keep, decision, "displacement subgroups")
 
@@ -343,9 +323,10 @@ def _grounded(pattern: BlockPattern, is_reduced: BoolArray) -> BlockPattern:
     return BlockPattern(sizes, np.concatenate([pattern.ends, ends]))
 
 
-def _tree(
-    system: System, branches: tuple[IntArray, IntArray], is_prescribed: BoolArray
-) -> ReactionTree:
+Branches = tuple[IntArray, IntArray]  # bodies, and the joints that hold them
+
+
+def _tree(system: System, branches: Branches, is_prescribed: BoolArray) -> ReactionTree:
     """Return the tree of bodies and the joints that hold them, by rows not prescribed."""
     bodies, joint = branches
     n_prescribed = np.bincount(system.row_joint[is_prescribed], minlength=system.n_joints)
@@ -377,7 +358,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     may; and the distance that is tolerated (1) [m].
     """
     n, kind = system.n_bodies, motion.kind
-    R = rotation_from_quaternion(state.orientation)
+    R = spatial.rotation_from_quaternion(state.orientation)
     first, second = motion.axis.copy(), motion.axis.copy()
     keeps_all = np.isin(kind, KEEP_DIRECTIONS)
     first[keeps_all], second[keeps_all] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
@@ -439,7 +420,7 @@ class Subgroups:
         return on_freedoms, size
 
 
-class SubgroupAssembler(SpatialAssembler):
+class SubgroupAssembler(assemblers.SpatialAssembler):
     """Equations in y of v = W^-1 Q y, with the constant basis Q of each body's motions."""
 
     with_rows = Assembler.with_rows

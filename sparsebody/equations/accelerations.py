@@ -10,8 +10,7 @@ from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import BriefRepr, FloatArray
 from sparsebody.errors import ConvergenceWarning, MemoryLimitError, ModelError
-from sparsebody.factorization import Case, analyze, predict_seconds
-from sparsebody.factorization.krylov import DELTA, Operator, least_norm
+from sparsebody.factorization import Case, analyze, krylov, predict_seconds
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.html_tables import largest_norm
 from sparsebody.ordering import candidate_orderings, order
@@ -109,7 +108,7 @@ def smallest_multipliers(
     )
     products = transposed.dot, transposed.T.tocsr().dot
     for inverse in inverses:
-        smallest = least_norm(Operator(*products, inverse()), force, largest).x
+        smallest = krylov.least_norm(krylov.Operator(*products, inverse()), force, largest).x
         residual = float(np.abs(force - transposed @ smallest).max(initial=0.0))
         if residual <= FORCE_TOLERANCE * largest + noise:
             return smallest
@@ -119,12 +118,12 @@ def smallest_multipliers(
 def _inverse_by_blocks(matrix: SaddleMatrix, factors: UnitSymbolic | None) -> Product:
     """Return (A' A + delta)^-1, the primal part of [1 A'; A -delta]^-1 (f, 0) over delta."""
     layout = layout_of_all_rows(matrix.pattern) if factors is None else factors
-    layout.eliminate(matrix.rows, DELTA)
+    layout.eliminate(matrix.rows, krylov.DELTA)
     nothing = np.zeros(len(matrix.rows))
 
     def inverse(force: FloatArray) -> FloatArray:
         rhs = np.concatenate([force, nothing])
-        return layout.unit_solution(matrix.rows, rhs)[: len(force)] / DELTA
+        return layout.unit_solution(matrix.rows, rhs)[: len(force)] / krylov.DELTA
 
     return inverse
 

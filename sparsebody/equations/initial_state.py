@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparsebody import errors, tolerances
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.accelerations import layout_of_all_rows
 from sparsebody.equations.system_motion import SystemMotion, padded
-from sparsebody.errors import AssemblyError
 from sparsebody.factorization.backend import conjugate_gradient_solve
 from sparsebody.factorization.unit_factors import UnitNumeric, UnitSymbolic
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, prescribed_motion
@@ -19,7 +19,6 @@ from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
-from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
 _PROJECTIONS = 5  # passes of the velocity projection; two are usual
 _ITERATIONS = 100
@@ -59,7 +58,7 @@ class _Corrections:
         """Return the nearest closed pose; if steps stall, one found by closing rotations first."""
         farthest = float(np.abs(moving.state.position).max())
         size = max(1.0, moving.system.typical_length)
-        goal = max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
+        goal = max(tolerances.CLOSURE_TOLERANCE * size, tolerances.POSITION_ROUNDING * farthest)
         if np.abs(moving.position_error).max() <= goal:
             return moving
         every = np.ones(moving.system.n_rows, dtype=bool)
@@ -68,7 +67,7 @@ class _Corrections:
             other = self._rotations_first(moving, goal)
             closed, error = min((closed, error), other, key=lambda result: result[1])
         if error > 1e3 * goal:
-            raise AssemblyError(
+            raise errors.AssemblyError(
                 f"mechanism {moving.system.name!r} does not close near the given pose: "
                 + _worst_joints(moving.system, closed.position_error)
                 + "; correct the poses of the bodies or the joint frames"
@@ -148,7 +147,7 @@ class _Corrections:
             else:
                 break
         if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
-            raise AssemblyError(
+            raise errors.AssemblyError(
                 f"mechanism {system.name!r} has no consistent velocity: "
                 + _worst_joints(system, error)
                 + "; a prescribed motion works against a joint"
@@ -231,7 +230,8 @@ def compliant_state(
 
         def change(target: FloatArray) -> FloatArray:
             """Return the twists x (n_bodies, 6) of M x + A' mu = 0, A x - E mu = target."""
-            factors = _damped(layout, structure.matrix(moving.constraint), compliance=compliance)
+            matrix = structure.matrix(moving.constraint)
+            factors = layout.factorize_compliant(matrix, compliance)
             x = factors.solve(np.append(nothing, target))
             return x[: len(nothing)].reshape(-1, 6)
 
@@ -245,13 +245,8 @@ def compliant_state(
     return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
 
 
-def _damped(
-    layout: UnitSymbolic,
-    matrix: SaddleMatrix,
-    damping: float = 0.0,
-    compliance: FloatArray | float = 0.0,
-) -> UnitNumeric:
-    """Return factors of [D A'; A -damping diag(A D^-1 A') - E]; `compliance` is E (n_rows,).
+def _damped(layout: UnitSymbolic, matrix: SaddleMatrix, damping: float) -> UnitNumeric:
+    """Return factors of [D A'; A -damping diag(A D^-1 A')].
 
     The primal part of the solution for (0, target) is that of A v = target of least norm by D,
     damped.
@@ -260,7 +255,7 @@ def _damped(
     sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
     size = sum(np.einsum("ra,rab,rb->r", row, inverse, row) for row, inverse in sides)
     size = np.where(np.asarray(size) > 0.0, size, 1.0)  # diag(A D^-1 A')
-    return layout.factorize_compliant(matrix, damping * size + compliance)
+    return layout.factorize_compliant(matrix, damping * size)
 
 
 def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:

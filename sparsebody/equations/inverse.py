@@ -164,26 +164,24 @@ class DesiredMotion(SystemMotion):
         """(n_bodies, 6) what actuators and constraints must exert on each body."""
         return self.inertial + self.bias - self.applied
 
-    def row_gaps(
-        self, joint: IntArray, rows: FloatArray, gamma: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Return A a - gamma (m,) of rows at joints, and the size of its terms, their scale.
+    def gaps(self, joint: IntArray, A: FloatArray, gamma: FloatArray) -> tuple[FloatArray, float]:
+        """Return A a - gamma (m,) of rows A at joints, and the size of its terms, their scale.
 
         Terms also count as large as they would be if the bodies fell free, so that the scale is not
         zero for a mechanism at rest.
         """
-        if len(rows) == 0:
+        if len(A) == 0:
             return np.zeros(0), 1.0
-        terms = rows * padded(self.acceleration)[self.system.ends[joint]]
+        terms = A * padded(self.acceleration)[self.system.ends[joint]]
         free = self.applied / freedom_inertia(self.system)
         largest = max(np.abs(self.acceleration).max(), np.abs(free).max())
-        sizes = np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * largest
+        sizes = np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * largest
         return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(max(*sizes, LEAST_DIVISOR))
 
     def check_constraints(self, tolerance: float) -> float:
         """Return the violation; raise MotionError that names the worst joint if it is too large."""
         rows, system = self.constraint, self.system
-        gap, scale = self.row_gaps(system.row_joint, rows.rows, rows.acceleration)
+        gap, scale = self.gaps(system.row_joint, rows.rows, rows.acceleration)
         if len(gap) == 0:
             return 0.0
         k = int(np.argmax(np.abs(gap)))

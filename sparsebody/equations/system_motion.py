@@ -14,14 +14,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import bias_forces, elastic_motion
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.joint_motion import (
-    CoordinateMotion,
-    JointMotion,
-    body_rotations,
-    coordinate_motion,
-    joint_motion,
-    prescribed_motion,
-)
+from sparsebody.kinematics import joint_motion as kinematics
 from sparsebody.model.system import State, System, body_arrays, with_joints
 
 _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
@@ -72,7 +65,7 @@ class LoadsAndRows:
         """Fill (n_functions, 3) with prescribed motions and efforts at a time."""
         prescribed, on_joints, _ = self._n
         if prescribed:
-            values[:prescribed] = prescribed_motion(self._system, time)
+            values[:prescribed] = kinematics.prescribed_motion(self._system, time)
         if on_joints > prescribed:
             values[prescribed:on_joints, 0] = self._system.joint_forces.efforts(time)
         if len(values) > on_joints:
@@ -139,7 +132,7 @@ def model_loads(system: System, state: State) -> FloatArray:
 
 def applied_forces(system: System, state: State) -> FloatArray:
     """Return P T_a tau + f_x (n_bodies, 6) in body coordinates: gravity and `model_loads`."""
-    force, rotation = model_loads(system, state), body_rotations(state)
+    force, rotation = model_loads(system, state), kinematics.body_rotations(state)
     force[:, 3:] += system.mass[:, None] * np.einsum("nij,i->nj", rotation, system.gravity)
     return force
 
@@ -174,14 +167,14 @@ class SystemMotion:
         return SystemMotion(self.system, state, self.body_force, self._threads)
 
     @cached_property
-    def joints(self) -> JointMotion:
+    def joints(self) -> kinematics.JointMotion:
         """Relative motion at all joints."""
-        return joint_motion(self.system, self.state, self._threads)
+        return kinematics.joint_motion(self.system, self.state, self._threads)
 
     @cached_property
-    def coordinates(self) -> CoordinateMotion:
+    def coordinates(self) -> kinematics.CoordinateMotion:
         """The motion of the tracked coordinates."""
-        return coordinate_motion(self.system, self.state, self.joints)
+        return kinematics.coordinate_motion(self.system, self.state, self.joints)
 
     @cached_property
     def constraint(self) -> ConstraintRows:

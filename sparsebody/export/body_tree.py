@@ -1,7 +1,7 @@
 """Trees of bodies for robot files: which joint leads to each body, and which joints close loops."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,8 +11,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelWarning, warn_user
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
-from sparsebody.model import WORLD, JointType, Mechanism, Polynomial, State, System
-from sparsebody.model.rigid_clusters import with_regular_inertias
+from sparsebody.model import WORLD, JointType, Mechanism, Polynomial, State, System, rigid_clusters
 from sparsebody.model.system import check_state
 from sparsebody.model.time_functions import TimeFunction
 
@@ -30,7 +29,7 @@ class PosedMechanism:
     @classmethod
     def of(cls, mechanism: Mechanism, state: State | None) -> "PosedMechanism":
         """Return it at a state; default: the consistent initial one."""
-        regular = with_regular_inertias(mechanism)
+        regular = rigid_clusters.with_regular_inertias(mechanism)
         system = regular.compile()
         if state is not None:
             check_state(system, state)
@@ -153,11 +152,11 @@ def body_tree(system: System, cost: IntArray) -> BodyTree:
     return BodyTree(parents, leading, child - 1, depth[:-1], np.flatnonzero(is_loop))
 
 
+@dataclass(frozen=True)
 class Notes:
     """What a file cannot hold: items by reason, one warning for each reason."""
 
-    def __init__(self) -> None:
-        self._items: dict[str, list[str]] = {}
+    _items: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, reason: str, *names: str) -> None:
         """Note items of the mechanism, by their names."""

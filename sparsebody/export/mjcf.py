@@ -12,14 +12,12 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 
-from sparsebody import spatial
+from sparsebody import errors, spatial
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import ModelError
 from sparsebody.export import body_tree as trees
 from sparsebody.export.body_tree import Notes, PosedMechanism, is_constant, numbers, value_at
-from sparsebody.model.bodies import Box, Cylinder, Mesh, Solid, solids_of
+from sparsebody.model import ConstantDistance, Helical, bodies
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
-from sparsebody.model.joints import ConstantDistance, Helical
 
 KEYFRAME = "initial"
 LEAST_VERTICES = 4  # of a mesh that MuJoCo reads
@@ -96,7 +94,7 @@ class MjcfDocument:
         tree = trees.body_tree(system, cost.astype(np.intp))
         if tree.depth.max(initial=0) > DEEPEST:
             deep = system.body_names[int(np.argmax(tree.depth))]
-            raise ModelError(
+            raise errors.ModelError(
                 f"body {deep!r} is {tree.depth.max()} joints from the world; MuJoCo reads bodies "
                 f"within {DEEPEST} others, so write a smaller mechanism, or .json"
             )
@@ -174,18 +172,18 @@ class MjcfDocument:
             self.velocities[name] = np.concatenate([at.twist[body, 1], state.velocity[body, :3]])
         self._add_inertia(element, link)
         shape = at.mechanism.body(at.system.body_names[body]).shape
-        for solid in solids_of(shape) if link.name == at.system.body_names[body] else ():
+        for solid in bodies.solids_of(shape) if link.name == at.system.body_names[body] else ():
             self._add_geom(element, solid)
         return element
 
-    def _add_geom(self, element: xml.Element, solid: Solid) -> None:
+    def _add_geom(self, element: xml.Element, solid: bodies.Solid) -> None:
         """Add a solid of a body, which touches nothing."""
         what = {"type": solid.name}
-        if isinstance(solid, Box):
+        if isinstance(solid, bodies.Box):
             what["size"] = numbers(0.5 * np.asarray(solid.sides))
-        elif isinstance(solid, Cylinder):
+        elif isinstance(solid, bodies.Cylinder):
             what["size"] = numbers([solid.radius, 0.5 * solid.length])
-        elif isinstance(solid, Mesh):
+        elif isinstance(solid, bodies.Mesh):
             if len(np.asarray(solid.vertices)) < LEAST_VERTICES:
                 self.notes.add("meshes of three vertices are left out", element.get("name", ""))
                 return
@@ -199,7 +197,7 @@ class MjcfDocument:
         look = {} if solid.color is None else {"rgba": numbers([*solid.color, 1.0])}
         xml.SubElement(element, "geom", what | place | look | {"contype": "0", "conaffinity": "0"})
 
-    def _mesh(self, mesh: Mesh, body: str) -> str:
+    def _mesh(self, mesh: bodies.Mesh, body: str) -> str:
         """Return the name of a mesh's asset, which the first body that has it gives it."""
         if mesh.key not in self.meshes:
             name = self.meshes[mesh.key] = self.unique("mesh", body)

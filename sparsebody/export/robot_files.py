@@ -1,22 +1,16 @@
 """Mechanisms written as robot files, MJCF or URDF; warnings name what these cannot express."""
 
-import os
 from pathlib import Path
 from xml.etree import ElementTree as xml
 
-from sparsebody.errors import FileFormatError
-from sparsebody.export.body_tree import PosedMechanism
-from sparsebody.export.mjcf import mjcf_document
-from sparsebody.export.urdf import urdf_document
+from sparsebody import errors, writing
+from sparsebody.export import body_tree, mjcf, urdf
 from sparsebody.model import Mechanism, State
-from sparsebody.writing import replaced
 
-FORMATS = {".xml": mjcf_document, ".mjcf": mjcf_document, ".urdf": urdf_document}
+FORMATS = {".xml": mjcf.mjcf_document, ".mjcf": mjcf.mjcf_document, ".urdf": urdf.urdf_document}
 
 
-def write_robot(
-    mechanism: Mechanism, path: str | os.PathLike[str], state: State | None = None
-) -> None:
+def write_robot(mechanism: Mechanism, path: writing.StrPath, state: State | None = None) -> None:
     """Write a mechanism as MJCF (.xml, .mjcf) or URDF (.urdf), which `load_mechanism` reads.
 
     Bodies are a tree of joints, loop joints are equality constraints of MJCF. Bodies without
@@ -53,12 +47,12 @@ def write_robot(
     target = Path(path)
     make = FORMATS.get(target.suffix.lower())
     if make is None:
-        raise FileFormatError(
+        raise errors.FileFormatError(
             f"{path}: unknown suffix {target.suffix!r}; give a {', '.join(FORMATS)} file, or "
             "write_mechanism a .json file"
         )
-    root, notes = make(PosedMechanism.of(mechanism, state))
+    root, notes = make(body_tree.PosedMechanism.of(mechanism, state))
     xml.indent(root, space=" ")
-    with replaced(target) as draft:
+    with writing.replaced(target) as draft:
         xml.ElementTree(root).write(draft, encoding="utf-8")
     notes.warn(path)

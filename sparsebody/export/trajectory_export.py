@@ -1,7 +1,6 @@
 """Trajectories written for other programs: VTK files for ParaView, tables as CSV and Parquet."""
 
 import csv
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -11,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody import errors, writing
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import SimulationOptionError, check_name, required_package
 from sparsebody.export.vtk_files import VtkFile
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.simulation import trajectory_tables as tables
 from sparsebody.simulation.trajectory import CHANNELS, Trajectory
 from sparsebody.simulation.trajectory_reading import BLOCK_BYTES, opened_blocks
-from sparsebody.writing import check_writable, replaced
 
 Write = Callable[[tables.Columns], None]  # appends rows to a file
 Progress = Callable[[int, int], None]  # takes the numbers of records written and in all
@@ -51,7 +49,7 @@ def _cells(column: FloatArray) -> list[Any]:
 def parquet_table(path: Path, units: tables.Units) -> Iterator[Write]:
     """Apache Parquet: names as dictionaries, the unit of each column in its metadata."""
     packages, needs = ("pyarrow", "pyarrow.parquet"), "Parquet files need the pyarrow package"
-    arrow, parquet = (required_package(name, needs, "tables") for name in packages)
+    arrow, parquet = (errors.required_package(name, needs, "tables") for name in packages)
     with ExitStack() as stack:
         writers: list[Any] = []  # one, made with the first rows
 
@@ -84,8 +82,8 @@ SUFFIXES = (VTK_SUFFIX, *TABLE_FILES)
 
 
 def export_trajectory(
-    trajectory: Trajectory | str | os.PathLike[str],
-    path: str | os.PathLike[str],
+    trajectory: Trajectory | writing.StrPath,
+    path: writing.StrPath,
     *,
     table: str | None = None,
     mechanism: Mechanism | None = None,
@@ -122,20 +120,20 @@ def export_trajectory(
         If the file cannot be written.
     """
     target = Path(path)
-    check_name(target.suffix.lower(), SUFFIXES, "the suffix of the file")
+    errors.check_name(target.suffix.lower(), SUFFIXES, "the suffix of the file")
     is_table = target.suffix.lower() in TABLE_FILES
     if is_table:
-        check_name(table or "", tables.TABLES, "table")
+        errors.check_name(table or "", tables.TABLES, "table")
     elif table is not None:
-        raise SimulationOptionError(f"table {table!r} is for {', '.join(TABLE_FILES)} files")
-    check_writable(target)
+        raise errors.SimulationOptionError(f"table {table!r} is for {', '.join(TABLE_FILES)} files")
+    writing.check_writable(target)
     with _opened(trajectory) as (n, blocks):
         first = next(blocks)
         if len(first) == 0:
-            raise SimulationOptionError(f"{str(first.path)!r} has no record yet")
+            raise errors.SimulationOptionError(f"{str(first.path)!r} has no record yet")
         needs_system = not is_table or tables.TABLES[table or ""].needs_mechanism
         system = tables.system_of(first, mechanism) if needs_system else None
-        with replaced(target) as draft:
+        with writing.replaced(target) as draft:
             if is_table:
                 units = tables.table_columns(first, table or "", system)[1]
                 file: Any = TABLE_FILES[target.suffix.lower()](draft, units)
@@ -154,9 +152,7 @@ def export_trajectory(
 
 
 @contextmanager
-def _opened(
-    trajectory: Trajectory | str | os.PathLike[str],
-) -> Iterator[tuple[int, Iterator[Trajectory]]]:
+def _opened(trajectory: Trajectory | writing.StrPath) -> Iterator[tuple[int, Iterator[Trajectory]]]:
     """Yield the number of records, and all of them in blocks."""
     if not isinstance(trajectory, Trajectory):
         with opened_blocks(Path(trajectory)) as (n, blocks):

@@ -9,8 +9,7 @@ from scipy.spatial.transform import Rotation
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.export.body_tree import NEVER, Notes, PosedMechanism, body_tree, numbers
-from sparsebody.model.bodies import Box, Cylinder, Mesh, solids_of
-from sparsebody.model.forces import JointForce
+from sparsebody.model import bodies, forces
 
 URDF_TYPES = {
     "fixed": "fixed",
@@ -97,19 +96,19 @@ class UrdfDocument:
         pairs = [(a, b) for a in range(3) for b in range(a, 3)]
         moments = {f"i{'xyz'[a]}{'xyz'[b]}": numbers([I[a, b]]) for a, b in pairs}
         xml.SubElement(inertial, "inertia", moments)
-        solids = solids_of(at.mechanism.body(name).shape)
-        if any(isinstance(solid, Mesh) for solid in solids):
+        solids = bodies.solids_of(at.mechanism.body(name).shape)
+        if any(isinstance(solid, bodies.Mesh) for solid in solids):
             self.notes.add("meshes are left out, MJCF (.xml) holds them", name)
         for solid in solids:
-            if isinstance(solid, Mesh):
+            if isinstance(solid, bodies.Mesh):
                 continue
             visual = xml.SubElement(link, "visual")
             place = at.origin[body] + R @ solid.frame.origin
             xml.SubElement(visual, "origin", self._origin(body, R @ solid.frame.rotation, place))
             geometry = xml.SubElement(visual, "geometry")
-            if isinstance(solid, Box):
+            if isinstance(solid, bodies.Box):
                 xml.SubElement(geometry, "box", size=numbers(solid.sides))
-            elif isinstance(solid, Cylinder):
+            elif isinstance(solid, bodies.Cylinder):
                 size = {"radius": numbers([solid.radius]), "length": numbers([solid.length])}
                 xml.SubElement(geometry, "cylinder", size)
             else:
@@ -139,7 +138,7 @@ class UrdfDocument:
         damping = sum(
             force.damping
             for force in at.mechanism.forces.values()
-            if isinstance(force, JointForce) and force.joint == name
+            if isinstance(force, forces.JointForce) and force.joint == name
         )
         if damping and kind != "planar":
             xml.SubElement(joint, "dynamics", damping=numbers([damping]))
@@ -152,7 +151,7 @@ class UrdfDocument:
             notes.add("prescribed motions are left out, their coordinates move freely", *prescribed)
         notes.add_compliant(at)
         for name, force in at.mechanism.forces.items():
-            on_axis = isinstance(force, JointForce) and (
+            on_axis = isinstance(force, forces.JointForce) and (
                 at.joint_types[at.system.joint(force.joint)].name in ("revolute", "prismatic")
             )
             if not on_axis:

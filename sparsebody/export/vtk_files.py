@@ -16,12 +16,10 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import world_wrenches
-from sparsebody.model import Mechanism, System
-from sparsebody.model.files import mechanism_from_text
+from sparsebody.model import Mechanism, System, files
 from sparsebody.model.joints import INFO
 from sparsebody.plots.outline import Outline, mechanism_outline
-from sparsebody.simulation.trajectory import Trajectory
-from sparsebody.simulation.trajectory_files import hdf5_errors
+from sparsebody.simulation import Trajectory, trajectory_files
 from sparsebody.simulation.trajectory_tables import world_velocities
 
 VERSION = (2, 1)
@@ -98,9 +96,9 @@ class VtkFile:
     target: Path  # that `path` will replace; errors name it
 
     def __enter__(self) -> Callable[[Trajectory], None]:
-        with hdf5_errors(self.target):
+        with trajectory_files.hdf5_errors(self.target):
             self._file = h5py.File(self.path, "w", track_order=True)
-        with hdf5_errors(self.target, self._file):
+        with trajectory_files.hdf5_errors(self.target, self._file):
             self._make_structure()
         return self.append
 
@@ -119,7 +117,7 @@ class VtkFile:
             self._outlines = self._outline_block()
 
     def __exit__(self, *error: object) -> None:
-        with hdf5_errors(self.target):
+        with trajectory_files.hdf5_errors(self.target):
             self._file.close()
 
     # ---- structure ------------------------------------------------------------------------------
@@ -155,7 +153,8 @@ class VtkFile:
     def _outline(self) -> Outline:
         run, system = self.first, self.system
         assert system is not None
-        mechanism = self.mechanism or mechanism_from_text(run.source or "", f"{run.path}, source")
+        source = f"{run.path}, source"
+        mechanism = self.mechanism or files.mechanism_from_text(run.source or "", source)
         return mechanism_outline(mechanism, system)
 
     def _outline_block(self) -> _Block:
@@ -173,7 +172,7 @@ class VtkFile:
 
     def append(self, block: Trajectory) -> None:
         """Write a block of records."""
-        with hdf5_errors(self.target, self._file):
+        with trajectory_files.hdf5_errors(self.target, self._file):
             self._append(block)
             self._file.flush()
 

@@ -16,9 +16,8 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from sparsebody import ranks
+from sparsebody import errors, ranks
 from sparsebody.arrays import IntArray
-from sparsebody.errors import MemoryLimitError, MissingDependencyError, check_name
 from sparsebody.factorization import cholmod, mumps, pivoted_lu, substructures, unit_factors
 from sparsebody.factorization.backend import Numeric, Symbolic, refined_solve
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
@@ -61,12 +60,12 @@ LARGE_FACTORS = 1e9  # bytes from which on the machine's free memory is asked fo
 IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
 
 
+@dataclass(frozen=True, eq=False)
 class Case:
     """A pattern in an elimination order, whose tree and metrics several predictions share."""
 
-    def __init__(self, pattern: BlockPattern, order: IntArray) -> None:
-        self.pattern = pattern
-        self.order = order
+    pattern: BlockPattern
+    order: IntArray
 
     @cached_property
     def elimination(self) -> trees.Elimination:
@@ -233,10 +232,10 @@ def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
 
     Raises UnknownNameError if there is none, MissingDependencyError if a package is not installed.
     """
-    check_name(name, FACTORIZATIONS, "factorization")
+    errors.check_name(name, FACTORIZATIONS, "factorization")
     backend = FACTORIZATIONS[name]
     if not is_available(name):
-        raise MissingDependencyError(
+        raise errors.MissingDependencyError(
             f"{name} needs {backend.needs}, which cannot be imported: {INSTALL[str(backend.needs)]}"
         )
     return backend.analyze(pattern, order)
@@ -252,7 +251,7 @@ def predict_seconds(
 
     A `case` of the same pattern and order saves work.
     """
-    check_name(name, FACTORIZATIONS, "factorization")
+    errors.check_name(name, FACTORIZATIONS, "factorization")
     check_order(pattern, order)
     return _seconds(name, Case(pattern, order) if case is None else case)
 
@@ -283,9 +282,10 @@ def _seconds(name: str, case: Case) -> float:
     return np.inf if lacks else seconds
 
 
-def check_memory(
-    predictions: Mapping[Case, Mapping[str, float]], usable: Sequence[str] = ()
-) -> None:
+Seconds = Mapping[str, float]  # predicted, by backend
+
+
+def check_memory(predictions: Mapping[Case, Seconds], usable: Sequence[str] = ()) -> None:
     """Raise MemoryLimitError if no backend has memory enough in any order.
 
     `predictions`: seconds by case and backend, infinite where memory lacks. The message names
@@ -300,7 +300,7 @@ def check_memory(
         )
         if np.isfinite(needed):
             available = mumps.available_megabytes() / 1e3
-            raise MemoryLimitError(
+            raise errors.MemoryLimitError(
                 f"factors need at least {needed / 1e9:.1f} GB, but {available:.1f} GB are "
                 f"available: {_remedy(list(predictions), 1e9 * available, usable)}"
             )

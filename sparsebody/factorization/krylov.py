@@ -85,7 +85,7 @@ def _consistent(operator: Operator, g: FloatArray, size: float) -> _Iterate:
         if largest(iterate.gap) <= GAP_ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, iterate.gap)
-        trial = _corrected(operator, iterate, change, steps)
+        trial = _changed(operator, iterate, change, steps)
         is_better = largest(trial.gap) < LEAST_REDUCTION * largest(iterate.gap)
         iterate = trial if is_better else replace(iterate, steps=trial.steps)
         if not is_better:
@@ -96,13 +96,13 @@ def _consistent(operator: Operator, g: FloatArray, size: float) -> _Iterate:
 def _least_squares(operator: Operator, g: FloatArray, size: float, start: _Iterate) -> _Iterate:
     """Return an x whose gap lies outside the range of A, A' (g - A x) = 0."""
     zero = replace(start, y=np.zeros_like(start.y), x=np.zeros_like(start.x), gap=g)
-    iterate = _corrected(operator, zero, _range_part(operator, start.y))
+    iterate = _changed(operator, zero, _range_part(operator, start.y))
     residual = largest(operator.transposed(iterate.gap))
     for _ in range(MOST_PASSES):
         if residual <= GAP_ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, _range_part(operator, iterate.gap))
-        trial = _corrected(operator, iterate, _range_part(operator, change), steps)
+        trial = _changed(operator, iterate, _range_part(operator, change), steps)
         new_residual = largest(operator.transposed(trial.gap))
         if not new_residual < residual:
             break
@@ -113,9 +113,7 @@ def _least_squares(operator: Operator, g: FloatArray, size: float, start: _Itera
     return iterate
 
 
-def _corrected(
-    operator: Operator, iterate: _Iterate, change: FloatArray, steps: int = 0
-) -> _Iterate:
+def _changed(operator: Operator, iterate: _Iterate, change: FloatArray, steps: int = 0) -> _Iterate:
     """Return the iterate after a change of y; rounding of a large A' y stays out of the gap."""
     dx = operator.transposed(change)
     gap = iterate.gap - operator.product(dx)

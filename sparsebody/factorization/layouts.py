@@ -9,11 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
 from sparsebody._core import factorization
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, Int32Array, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.factorization.backend import vanishing_row
 from sparsebody.sparse.pattern import BlockPattern, positions
@@ -41,8 +40,8 @@ class SaddleLayout:
 class Columns:
     """A sparsity pattern in compressed columns, and where its blocks start."""
 
-    indptr: NDArray[np.int32]
-    indices: NDArray[np.int32]
+    indptr: Int32Array
+    indices: Int32Array
     keys: IntArray  # (n_couples,) column * n + row of each stored block, increasing
     base: IntArray  # (n_couples,) offset of its first element
     stride: IntArray  # (n_couples,) distance of its columns
@@ -128,9 +127,10 @@ def band_layout(
     return _layout(pattern, slots, n_values)
 
 
-def _layout(
-    pattern: BlockPattern, slots: Callable[[IntArray, IntArray], IntArray], n_values: int
-) -> SaddleLayout:
+Slots = Callable[[IntArray, IntArray], IntArray]  # (base, stride) of blocks by number
+
+
+def _layout(pattern: BlockPattern, slots: Slots, n_values: int) -> SaddleLayout:
     """Ask `slots` for the blocks of the matrix."""
     block = np.arange(pattern.n_blocks)
     dual = np.repeat(block[pattern.n_primal :, None], 2, axis=1)

@@ -15,15 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsebody import ranks
-from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import MemoryLimitError, SingularSystemError, SparsebodyError
+from sparsebody import errors, ranks, tolerances
+from sparsebody.arrays import FloatArray, Int32Array, IntArray
 from sparsebody.factorization import backend, layouts, unit_factors
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.tolerances import LARGEST_INVERSE
 
 ANALYZE, FACTORIZE, SOLVE = 1, 2, 3  # jobs of MUMPS
 SYMMETRIC, DISTRIBUTED, GIVEN_ORDER = 2, 3, 1
@@ -34,7 +31,7 @@ MORE_ROOM = 400  # per cent, where delayed pivots have filled the first
 # Largest entry of a row that is rounding, in a matrix of unit diagonal. Where dependent rows are
 # expected: in lattices of up to 20 x 20 x 20 any value from 1e-9 to 1e-7 gives the rank that QR
 # decides, or that the smaller ones follow; else only what no refinement mends.
-DEPENDENT_PIVOT, ZERO_PIVOT = 1e-8, 1.0 / LARGEST_INVERSE
+DEPENDENT_PIVOT, ZERO_PIVOT = 1e-8, 1.0 / tolerances.LARGEST_INVERSE
 
 ROOM = (-8, -9, -11, -14, -15, -17, -20)  # errors that more room mends
 MEMORY = (-5, -7, -13, -19, -22)  # errors of memory that is not there
@@ -121,8 +118,8 @@ class MumpsFactor:
     """What MUMPS holds of one pattern, on all ranks; overwritten in place."""
 
     n_rows: int
-    row: NDArray[np.int32]  # (n_entries,) from 1, of the entries of this rank in elimination order
-    column: NDArray[np.int32]
+    row: Int32Array  # (n_entries,) from 1, of the entries of this rank in elimination order
+    column: Int32Array
     newest: int = field(default=0)
     megabytes: dict[str, list[int]] = field(default_factory=dict)  # of each rank
 
@@ -155,7 +152,7 @@ class MumpsFactor:
         machines = everybody.allgather((needed, available_megabytes()))
         needed, available = max(machines, key=lambda pair: pair[0] - pair[1])
         if needed > available:
-            raise MemoryLimitError(
+            raise errors.MemoryLimitError(
                 f"MUMPS needs {needed} MB on one machine, of {sum(self.megabytes['predicted'])} MB "
                 f"on {everybody.size} ranks, but {available:.0f} MB are available there: "
                 f"{REMEDIES[MEMORY]}"
@@ -222,13 +219,13 @@ class MumpsFactor:
         return columns.T
 
 
-def failure(number: int, detail: int) -> SparsebodyError:
+def failure(number: int, detail: int) -> errors.SparsebodyError:
     """Return the error that INFOG(1) and INFOG(2) of MUMPS stand for."""
     meaning = MEANINGS.get(number, "see its users' guide")
     remedy = next((f": {text}" for kind, text in REMEDIES.items() if number in kind), "")
-    kind = MemoryLimitError if number in (*ROOM, *MEMORY) else SparsebodyError
+    kind = errors.MemoryLimitError if number in (*ROOM, *MEMORY) else errors.SparsebodyError
     if number in (-6, -10):
-        kind, remedy = SingularSystemError, f": {backend.REMEDY}"
+        kind, remedy = errors.SingularSystemError, f": {backend.REMEDY}"
     return kind(f"MUMPS ends with error {number} ({detail}), {meaning}{remedy}")
 
 
@@ -333,7 +330,7 @@ def analyze(pattern: BlockPattern, order: IntArray) -> MumpsSymbolic:
     for array in (pattern.block_sizes, pattern.ends, order):
         checksum = zlib.crc32(array.tobytes(), checksum)
     if len(set(ranks.communicator().allgather(checksum))) > 1:
-        raise SparsebodyError(
+        raise errors.SparsebodyError(
             "the ranks analyze different matrices: under mpiexec all of them must run the same "
             "program with the same arguments"
         )

@@ -14,10 +14,8 @@ import numpy as np
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
-from sparsebody.factorization import layouts
-from sparsebody.factorization.backend import check_pattern, check_rhs
-from sparsebody.sparse import BlockPattern, SaddleMatrix
-from sparsebody.sparse.elimination_tree import column_structures
+from sparsebody.factorization import backend, layouts
+from sparsebody.sparse import BlockPattern, SaddleMatrix, elimination_tree
 
 plain_ldl = factorization.plain_ldl
 MOST_VALUES = 2**27  # of L: 1 GB
@@ -35,7 +33,7 @@ class PlainLDLNumeric:
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,), both in natural order."""
         symbolic, order = self.symbolic, self.symbolic.row_order
-        check_rhs(rhs, symbolic.pattern)
+        backend.check_rhs(rhs, symbolic.pattern)
         if rhs.ndim != 1:
             raise ShapeError(f"right-hand side {rhs.shape}: solve for one at a time")
         y = (self.scale * rhs)[order]
@@ -64,7 +62,7 @@ class PlainLDLSymbolic:
 
         Raises SingularSystemError at a zero pivot, ShapeError if eps is negative or not finite.
         """
-        check_pattern(matrix, self.pattern)
+        backend.check_pattern(matrix, self.pattern)
         if not 0.0 <= eps < np.inf:
             raise ShapeError(f"eps is {eps}; give zero or a small positive number, such as 1e-8")
         scale, values = layouts.scales(matrix), np.empty(self.layout.n_values)
@@ -82,7 +80,7 @@ class PlainLDLSymbolic:
 
 def analyze(pattern: BlockPattern, order: IntArray) -> PlainLDLSymbolic:
     """Lay L out in the given order, whatever it is; raise ShapeError if it is too large."""
-    start, below = column_structures(pattern, order)
+    start, below = elimination_tree.column_structures(pattern, order)
     sizes = np.ascontiguousarray(pattern.block_sizes[order], dtype=np.intp)
     rows_before = np.concatenate([[0], np.cumsum(sizes[below])])
     height = sizes + np.diff(rows_before[start])

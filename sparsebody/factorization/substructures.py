@@ -32,9 +32,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization import unit_factors
-from sparsebody.factorization.backend import probe_vector
-from sparsebody.factorization.krylov import DELTA
+from sparsebody.factorization import backend, krylov, unit_factors
 from sparsebody.sparse.elimination_tree import elimination, light_subtrees, postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order, positions
 
@@ -174,7 +172,8 @@ class Substructures:
         bounds = inside + np.append(first, len(of_ends) - inside)
         self.n_inside = int(self.pattern.dual_offsets[inside])
         self.interfaces = [
-            self._interface(tuple(of_ends[a]), a, b, label) for a, b in itertools.pairwise(bounds)
+            self._interface(tuple(of_ends[a]), slice(a, b), label)
+            for a, b in itertools.pairwise(bounds)
         ]
         everything = np.arange(pattern.n_primal, dtype=np.intp)
         of_joints = np.arange(inside, pattern.n_dual, dtype=np.intp)
@@ -204,19 +203,17 @@ class Substructures:
         factor = unit_factors.analyze_multifrontal(own, np.argsort(at))
         return Part(primal, dual, int(at.max(initial=0)), factor)
 
-    def _interface(
-        self, parts: tuple[int, int], first: int, last: int, label: IntArray
-    ) -> Interface:
+    def _interface(self, parts: tuple[int, int], joints: slice, label: IntArray) -> Interface:
         pattern = self.pattern
-        n_rows = np.diff(pattern.dual_offsets)[first:last]
-        ends = np.repeat(pattern.ends[first:last], n_rows, axis=0)
-        dual = slice(int(pattern.dual_offsets[first]), int(pattern.dual_offsets[last]))
+        n_rows = np.diff(pattern.dual_offsets)[joints]
+        ends = np.repeat(pattern.ends[joints], n_rows, axis=0)
+        dual = slice(*(int(pattern.dual_offsets[k]) for k in (joints.start, joints.stop)))
         width = np.arange(pattern.primal_sizes.max(initial=0))
         sides = tuple(np.argmax(label[ends] == part, axis=1) for part in parts)
         places = tuple(
             pattern.offsets[ends[np.arange(len(ends)), side]][:, None] + width for side in sides
         )
-        at = int(self.position[pattern.n_primal :][first:last].max())
+        at = int(self.position[pattern.n_primal :][joints].max())
         place = slice(dual.start - self.n_inside, dual.stop - self.n_inside)
         return Interface((int(parts[0]), int(parts[1])), dual, place, at, sides, places)
 
@@ -323,11 +320,11 @@ class IterativeSymbolic(unit_factors.UnitSymbolic):
 
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize; without a delta, a row of A is returned that may depend on others."""
-        self.delta = max(delta, DELTA)
+        self.delta = max(delta, krylov.DELTA)
         self.substructures.eliminate(rows, self.delta)
         if delta > 0.0 or len(rows) == 0:
             return unit_factors.REGULAR
-        y = np.abs(self.substructures.solve(probe_vector(len(rows))))
+        y = np.abs(self.substructures.solve(backend.probe_vector(len(rows))))
         if y.max() < DOUBTFUL_INVERSE:
             return unit_factors.REGULAR
         return self.pattern.n_primal_rows + int(np.argmax(y))
@@ -341,7 +338,7 @@ class IterativeSymbolic(unit_factors.UnitSymbolic):
 
     def _shifted_solution(self, rows: FloatArray, gap: FloatArray) -> FloatArray:
         """Return (A A' + delta)^-1 gap, both (n_dual_rows,)."""
-        if self.delta == DELTA:
+        if self.delta == krylov.DELTA:
             return self.substructures.solve(gap)
         of_rows, shape = (self.pattern.offsets, self.pattern.ends), (len(gap), len(gap))
 

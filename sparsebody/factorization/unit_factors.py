@@ -25,8 +25,7 @@ import numpy as np
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
-from sparsebody.factorization import backend
-from sparsebody.factorization.layouts import scales
+from sparsebody.factorization import backend, layouts
 from sparsebody.sparse.elimination_tree import column_structures, is_admissible, postordered, repair
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -118,7 +117,7 @@ class UnitSymbolic(ABC):
             rows, root = np.empty(matrix.rows.shape), np.empty(matrix.diagonal.shape)
             bad = native.unit_rows(matrix.blocks, rows, root)
             if bad >= 0:
-                scales(matrix)
+                layouts.scales(matrix)
                 raise backend.vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
         return UnitNumeric(self, rows, root, self.newest)
 
@@ -145,9 +144,10 @@ MOST_UPDATES = 250_000_000  # pairs of blocks; 4 bytes each
 DOUBTFUL = -2  # what a factorization returns: see block_ldl.hpp
 
 
-def in_parts(
-    pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS
-) -> tuple[IntArray, IntArray]:
+InParts = tuple[IntArray, IntArray]  # an order, and where its parts begin
+
+
+def in_parts(pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS) -> InParts:
     """Return an order in parts that can be eliminated at the same time, and their beginnings.
 
     Each subtree of the elimination tree is in one piece. Patterns of `fewest` blocks and more come
@@ -329,9 +329,7 @@ def analyze_qr(
     return BlockQRSymbolic(pattern, np.asarray(order, dtype=np.intp), part_starts)
 
 
-def dual_parts(
-    pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS
-) -> tuple[IntArray, IntArray]:
+def dual_parts(pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS) -> InParts:
     """Return an order of the dual blocks in independent parts, then ancestors, and their starts."""
     duals = order[order >= pattern.n_primal] - pattern.n_primal
     return native.dual_partition(pattern.block_sizes, pattern.ends, duals, fewest)

@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
+from sparsebody import errors
 from sparsebody._core import joints, model
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
-from sparsebody.errors import ModelError
 from sparsebody.model.system import State, System, body_arrays
 from sparsebody.spatial import rotation_from_quaternion
 
@@ -84,13 +84,13 @@ def prescribed_motion(system: System, time: float) -> FloatArray:
     try:
         motion = tracked.motions(time)
     except (TypeError, ValueError) as error:
-        raise ModelError(
+        raise errors.ModelError(
             f"a prescribed motion returns no (value, rate, acceleration) at t = {time:.6g} s"
         ) from error
     if not np.isfinite(motion).all():
         bad = int(np.argmin(np.isfinite(motion).all(axis=1)))
         joint = system.joint_names[tracked.joint[tracked.prescribed[bad]]]
-        raise ModelError(
+        raise errors.ModelError(
             f"the motion prescribed to joint {joint!r} is {motion[bad]} at t = {time:.6g} s; "
             "every number must be finite"
         )

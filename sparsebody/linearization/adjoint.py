@@ -20,27 +20,17 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray, check_finite, numbers
-from sparsebody.dynamics.energy import is_conservative
-from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics import ForwardDynamics, energy
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SimulationOptionError, check_name
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.linearization import implicit_adjoint
-from sparsebody.linearization.explicit_adjoint import ExplicitAdjoint, Tape
+from sparsebody.linearization import explicit_adjoint, implicit_adjoint
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State, System, check_state
-from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory
-from sparsebody.simulation.callbacks import EventFinder
+from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajectory, callbacks
+from sparsebody.simulation import options as run_options
 from sparsebody.simulation.implicit.step_equations import n_rows
 from sparsebody.simulation.integrators import Collocation, Composition, Integrator, Tableau
-from sparsebody.simulation.options import (
-    EVERY_STEP,
-    check_dynamics,
-    check_positive,
-    n_whole_steps,
-    rest_of_step,
-    simulation_options,
-)
 from sparsebody.simulation.simulate import Run, prepared_dynamics, without_subgroups
 from sparsebody.simulation.stabilization import check_is_closed
 from sparsebody.simulation.trajectory import Header, MemoryRecorder
@@ -172,7 +162,7 @@ def simulate_with_pullback(
     method: str | Method = "rk4",
     dynamics: ForwardDynamics | Solver | None = None,
     control: FloatArray | None = None,
-    record: Recording = EVERY_STEP,
+    record: Recording = run_options.EVERY_STEP,
     memory: int = 2**28,
 ) -> Pullback:
     """Simulate a motion, and return its trajectory with the gradients of functions of it.
@@ -256,11 +246,11 @@ def simulate_with_pullback(
     >>> gradient["gravity"].round(6).tolist(), gradient["velocity"].round(6).tolist()
     ([0.0, 0.0, 2.0], [[0.0, 0.0, 0.0, 0.0, 0.0, 2.0]])
     """
-    check_positive(duration, "duration")
+    run_options.check_positive(duration, "duration")
     if memory != 0:
-        check_positive(memory, "memory", "bytes")
+        run_options.check_positive(memory, "memory", "bytes")
     solver = Solver() if dynamics is None else dynamics
-    options = simulation_options(step, (1e-6, 1e-9), method, solver, record)
+    options = run_options.simulation_options(step, (1e-6, 1e-9), method, solver, record)
     check_name(options.method, ADJOINT_METHODS, "method with an adjoint")
     if options.is_adaptive:
         raise SimulationOptionError("step is 'auto', which has no gradient; give one in seconds")
@@ -269,7 +259,7 @@ def simulate_with_pullback(
             f"stabilization is {options.stabilization!r}, which has no gradient; leave 'projection'"
         )
     if isinstance(solver, ForwardDynamics):
-        check_dynamics(system, solver, options)
+        run_options.check_dynamics(system, solver, options)
     if state is None:
         state = consistent_state(system)
     else:
@@ -277,8 +267,8 @@ def simulate_with_pullback(
         check_is_closed(system, state)
     nodes = None if control is None else _Nodes.of(system, state.time, step, duration, control)
     function = None if nodes is None else nodes.force
-    run = Run(system, state, options, function, EventFinder([]))
-    conservative = control is None and is_conservative(system)
+    run = Run(system, state, options, function, callbacks.EventFinder([]))
+    conservative = control is None and energy.is_conservative(system)
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
     adjoint: Callable[..., Adjoint]
@@ -287,8 +277,8 @@ def simulate_with_pullback(
     interval = 1 if fits else math.isqrt(n_steps - 1) + 1  # of checkpoints
     if isinstance(INTEGRATORS[options.method], Integrator):
         prepared = without_subgroups(prepared)  # of poses that are put back there is no adjoint
-        run.stepper = tape = Tape(run.problem, prepared, interval)
-        adjoint = partial(ExplicitAdjoint, tape)
+        run.stepper = tape = explicit_adjoint.Tape(run.problem, prepared, interval)
+        adjoint = partial(explicit_adjoint.ExplicitAdjoint, tape)
     elif isinstance(INTEGRATORS[options.method].scheme, Collocation):
         run.stepper = nodes_tape = implicit_adjoint.CollocationTape(run.problem, interval)
         adjoint = partial(implicit_adjoint.CollocationAdjoint, nodes_tape, prepared)
@@ -322,8 +312,8 @@ class _Nodes:
     @classmethod
     def of(cls, system: System, start: float, step: float, duration: float, control: Any) -> _Nodes:
         """Return that of an array; ShapeError if it does not fit."""
-        ends = (start + step * np.arange(n_whole_steps(duration, step) + 1)).tolist()
-        rest = [start + duration] if rest_of_step(duration, step) > 0.0 else []
+        ends = (start + step * np.arange(run_options.n_whole_steps(duration, step) + 1)).tolist()
+        rest = [start + duration] if run_options.rest_of_step(duration, step) > 0.0 else []
         time = np.array([*ends, *rest])
         remedy = "an array of wrenches at the ends of the steps"
         value, shape = numbers(control, "control", remedy), (len(time), system.n_bodies, 6)

@@ -20,8 +20,7 @@ from sparsebody._core import dynamics as native_dynamics
 from sparsebody._core import linearization as native
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray, check_finite, numbers
 from sparsebody.assembly.constraint import rows_on_bodies
-from sparsebody.dynamics import Evaluation, ForwardDynamics
-from sparsebody.dynamics.preparation import SPATIAL
+from sparsebody.dynamics import Evaluation, ForwardDynamics, preparation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import ModelError, ShapeError, check_name
@@ -458,9 +457,10 @@ class Derivatives(BriefRepr):
         return motion, np.negative(dual, out=dual)
 
 
-def _tail(
-    name: str, array: FloatArray, shape: tuple[int, ...], other: tuple[int, ...] | None
-) -> tuple[int, ...]:
+Shape = tuple[int, ...]
+
+
+def _tail(name: str, array: FloatArray, shape: Shape, other: Shape | None) -> Shape:
     """Return the axes after `shape`, none or one and those of others, or raise ShapeError."""
     tail = array.shape[len(shape) :]
     if array.shape[: len(shape)] != shape or len(tail) > 1:
@@ -507,7 +507,7 @@ def derivatives(
     """
     at = consistent_state(system) if state is None else state
     if dynamics is None:
-        dynamics = ForwardDynamics(system, at, reactions="basic", formulation=SPATIAL)
+        dynamics = ForwardDynamics(system, at, reactions="basic", formulation=preparation.SPATIAL)
     if dynamics.system is not system:
         raise ModelError(
             f"dynamics was prepared for another system, {dynamics.system.name!r}; prepare it for "

@@ -22,22 +22,13 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SimulationError
+from sparsebody.linearization import state_gradients as gradients
 from sparsebody.linearization.checkpoints import CheckpointedSteps
-from sparsebody.linearization.state_gradients import (
-    Adjoint,
-    Displacement,
-    LinearDynamics,
-    StateGradient,
-    force_cross,
-    product,
-    transported,
-)
+from sparsebody.linearization.state_gradients import Adjoint, LinearDynamics, StateGradient
 from sparsebody.model.system import State, System
-from sparsebody.simulation import integrators
-from sparsebody.simulation.explicit_steps import ExplicitSteps
+from sparsebody.simulation import explicit_steps, integrators, stepper
 from sparsebody.simulation.integrators import Composition, Tableau
 from sparsebody.simulation.stabilization import Solved, largest
-from sparsebody.simulation.stepper import Stepper, _Reached
 from sparsebody.simulation.stepping import Problem
 
 _ROUNDED_TILT = 1e-10  # of a correction, relative, by rows at another pose near by
@@ -71,7 +62,7 @@ class Step(NamedTuple):
     stages: Stages | None  # of compiled steps
 
 
-class Tape(Stepper):
+class Tape(stepper.Stepper):
     """A stepper that keeps the steps that its motion consists of, or makes them again."""
 
     def __init__(self, problem: Problem, dynamics: ForwardDynamics, interval: int) -> None:
@@ -121,9 +112,9 @@ class Tape(Stepper):
     def _set_scales(self) -> None:
         super()._set_scales()
         of = self._rows.dynamics.system, self.scheme, self._small, self._control
-        self._compiled = ExplicitSteps(*of, False, True)
+        self._compiled = explicit_steps.ExplicitSteps(*of, False, True)
 
-    def _step(self, start: _Reached, time: float) -> _Reached:
+    def _step(self, start: stepper._Reached, time: float) -> stepper._Reached:
         assert self._compiled is not None
         self._compiled.stages = None
         reached, compiled = super()._step(start, time), self._compiled.stages
@@ -331,22 +322,18 @@ class ExplicitAdjoint(Adjoint):
         return g
 
     def _close(
-        self,
-        at: LinearDynamics,
-        opened: State,
-        closed: State,
-        before: State | None,
-        g: StateGradient,
+        self, at: LinearDynamics, opened: State, closed: State, last: State | None, g: StateGradient
     ) -> FloatArray:
         """Turn the gradient by a closed state into that by the open one, in place.
 
         Returns that by the pose of the stage before, whose factors closed this one if it is given.
         """
-        by_before = np.zeros_like(g.twist)
-        change, moved = closed.velocity - opened.velocity, Displacement.between(opened, closed)
-        factors, speed = opened if before is None else before, largest(closed.velocity) or 1.0
+        by_last = np.zeros_like(g.twist)
+        change = closed.velocity - opened.velocity
+        moved = gradients.Displacement.between(opened, closed)
+        factors, speed = opened if last is None else last, largest(closed.velocity) or 1.0
         distance = largest(moved.twist) / self._length
-        tilt = largest(Displacement.between(factors, closed).twist) / self._length
+        tilt = largest(gradients.Displacement.between(factors, closed).twist) / self._length
         if tilt * max(largest(change) / speed, distance) <= _ROUNDED_TILT:
             factors = closed
             by_velocity, by_pose = self.consistent(at, closed, g)
@@ -361,14 +348,14 @@ class ExplicitAdjoint(Adjoint):
             self.errors_vjp(rows, -pi)
         is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
-            g.twist[:] = transported(opened, closed, g.twist)
-        by_factors = by_before if factors is before else g.twist
+            g.twist[:] = gradients.transported(opened, closed, g.twist)
+        by_factors = by_last if factors is last else g.twist
         at.move_to(factors)
         if is_moved:
             by_factors += self.of_factors(at, factors, moved.twist, by_pose)
         if largest(change) > _ROUNDED_CORRECTION * speed:
             by_factors += self.of_factors(at, factors, change, by_velocity)
-        return by_before
+        return by_last
 
 
 def _state(stage: FloatArray, time: float, start: State) -> State:
@@ -403,7 +390,7 @@ def wrenches(adjoint: Adjoint, at: Motion) -> FloatArray:
     """Return W = M a + v x* M v (n_bodies, 6)."""
     velocity = at.state.velocity
     momentum = adjoint.momenta(velocity)
-    return adjoint.momenta(at.acceleration) + force_cross(velocity, momentum)
+    return adjoint.momenta(at.acceleration) + gradients.force_cross(velocity, momentum)
 
 
 def part_back(
@@ -422,7 +409,7 @@ def part_back(
     It begins at `first`, with W_0 of `before`; `predicted` has the velocity v, `end` v_1.
     """
     system, here = adjoint.system, predicted.state
-    moved = Displacement.between(first, here)
+    moved = gradients.Displacement.between(first, here)
     slopes = native.discrete_rotation_slopes(np.ascontiguousarray(system.inertia), moved.twist)
     wrench, next_wrench = wrenches(adjoint, before), wrenches(adjoint, predicted)
     p = np.hstack([slopes[0], system.mass[:, None] * moved.twist[:, 3:]]) / h
@@ -443,19 +430,20 @@ def part_back(
     adjoint.accelerated(at, here, by, (predicted.acceleration, predicted.multiplier))
     at.put_in_plane(by.twist)
     at.put_in_plane(by.velocity)
-    change = product(system.inverse_inertia, by.velocity)
+    change = gradients.product(system.inverse_inertia, by.velocity)
     adjoint.add_inertial(change, here.velocity)
 
     by_p, by_first_wrench = weight + change, 0.5 * h * change
-    turn = force_cross(by_p, p_end) + force_cross(by_first_wrench, wrench_end)  # of axes
+    turn = gradients.force_cross(by_p, p_end)  # of axes
+    turn += gradients.force_cross(by_first_wrench, wrench_end)
     turn[:, 3:] = 0.0
     back = moved.transposed_jacobian.copy()
     back[:, :3, :3] = slopes[1] @ back[:, :3, :3]
     back[:, 3:, 3:] /= system.mass[:, None, None]
-    constant = moved.to_start(by_p) + h * product(back, turn)
+    constant = moved.to_start(by_p) + h * gradients.product(back, turn)
     weight, by_end, kappa = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)
     adjoint.errors_vjp(rows, -kappa)
-    by_displacement = product(back, turn + by_end)
+    by_displacement = gradients.product(back, turn + by_end)
     by_displacement[:, :3] = (slopes[2] @ by_displacement[:, :3, None])[:, :, 0]
     adjoint.add_inertial(by_displacement, moved.twist)
 
@@ -463,6 +451,6 @@ def part_back(
     impulse = p - adjoint.momenta(first.velocity) - 0.5 * h * wrench
     mu = at.solve(impulse, largest(impulse))[1]
     adjoint.add_inertial(-weight, first.velocity)
-    twist = transported(first, here, by_end) + adjoint.of_rows(first, mu, weight)
+    twist = gradients.transported(first, here, by_end) + adjoint.of_rows(first, mu, weight)
     start = StateGradient(twist, adjoint.momenta(weight), np.zeros_like(weight))
     return start, moved.to_start(by_first_wrench) + 0.5 * h * weight

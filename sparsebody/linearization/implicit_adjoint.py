@@ -24,35 +24,18 @@ from scipy.sparse import block_diag, bsr_array, eye_array
 from sparsebody._core import linearization, simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.linearization import state_gradients as gradients
 from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.derivatives import Residuals
-from sparsebody.linearization.state_gradients import (
-    Adjoint,
-    StateGradient,
-    force_cross,
-    solve_near_identity,
-    transported,
-)
+from sparsebody.linearization.state_gradients import Adjoint, StateGradient
 from sparsebody.model.system import State
-from sparsebody.simulation.implicit.collocation import (
-    CollocationState,
-    CollocationStepper,
-    each_node,
-)
-from sparsebody.simulation.implicit.generalized_alpha import (
-    DIFFERENCE_SHARE,
-    AlphaState,
-    RowMotion,
-    StabilizedAlpha,
-    row_motion,
-)
-from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps, ImplicitStepper
-from sparsebody.simulation.implicit.newton import scaled_lu
-from sparsebody.simulation.implicit.step_equations import Newest
+from sparsebody.simulation.implicit import collocation, implicit_stepper, newton, step_equations
+from sparsebody.simulation.implicit import generalized_alpha as alpha
+from sparsebody.simulation.implicit.collocation import CollocationState, CollocationStepper
 from sparsebody.simulation.stepper import carried
 from sparsebody.simulation.stepping import Checkpoint, Problem
 
-Now = TypeVar("Now", bound=Newest)
+Now = TypeVar("Now", bound=step_equations.Newest)
 Part = TypeVar("Part", bound=Any)  # a step, which has an end
 
 
@@ -60,8 +43,8 @@ Part = TypeVar("Part", bound=Any)  # a step, which has an end
 class ImplicitStep:
     """One step, or a part of one."""
 
-    start: AlphaState
-    end: AlphaState
+    start: alpha.AlphaState
+    end: alpha.AlphaState
     h: float  # [s]
     ratio: float  # of h to that of the step before, by which a - dv/dt of the start was changed
     compliance: float  # [m/N]
@@ -71,12 +54,12 @@ class ImplicitStep:
 class Solution:
     """Accelerations of compliant joints, of starting values."""
 
-    at: RowMotion
+    at: alpha.RowMotion
     acceleration: FloatArray
     multiplier: FloatArray
 
 
-class StepTape(HalvedSteps[Now], Generic[Now, Part]):
+class StepTape(implicit_stepper.HalvedSteps[Now], Generic[Now, Part]):
     """Keeps steps with all their parts, or makes them again: of a stepper that comes next."""
 
     memory: FloatArray  # of that stepper
@@ -116,12 +99,12 @@ class StepTape(HalvedSteps[Now], Generic[Now, Part]):
         return steps
 
 
-class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
+class ImplicitTape(StepTape[alpha.AlphaState, ImplicitStep], implicit_stepper.ImplicitStepper):
     """A stepper of the generalized-alpha method that keeps its steps."""
 
     least_step = 0.0  # every record is the end of one
     first_compliance: float
-    _reached: AlphaState | None = None  # the end of a step, before joints were made stiffer
+    _reached: alpha.AlphaState | None = None  # the end of a step, before joints were made stiffer
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
@@ -142,13 +125,13 @@ class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
 
     def corrections(self, force: FloatArray, row: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Newton's corrections by the newest factors, of index 2, for rows of joints."""
-        assert isinstance(self.method, StabilizedAlpha)
+        assert isinstance(self.method, alpha.StabilizedAlpha)
         rows = np.zeros(self.equations.n_rows)
         rows[: len(row)] = row
         twist, multiplier = self.method.corrections(force, rows)
         return twist, multiplier[: len(row)]
 
-    def accelerations(self, rows: RowMotion, b: float, error: FloatArray) -> Solution:
+    def accelerations(self, rows: alpha.RowMotion, b: float, error: FloatArray) -> Solution:
         """Return those of starting values, at a state with rows that err so."""
         return Solution(rows, *self._starting.accelerations(rows, b, error))
 
@@ -158,7 +141,7 @@ class ImplicitTape(StepTape[AlphaState, ImplicitStep], ImplicitStepper):
         self.equations.evaluate()
         self._matrix.factorize(b, 0.0)
 
-    def factorize(self, end: AlphaState, b: float, c: float) -> None:
+    def factorize(self, end: alpha.AlphaState, b: float, c: float) -> None:
         """Factorize Newton's matrix at the end of a step."""
         equations = self.equations
         equations.begin(end.state, velocity=end.state.velocity, multiplier=end.multiplier)
@@ -201,7 +184,7 @@ class TransposedStep:
         self._effort = np.zeros(len(system.joint_forces.item))
         self._no_rows = np.zeros(self._n_rows)
 
-    def begin(self, end: AlphaState, displacement: FloatArray, b: float, c: float) -> None:
+    def begin(self, end: alpha.AlphaState, displacement: FloatArray, b: float, c: float) -> None:
         """Begin at the end of a step."""
         self._displacement, self._b, self._c = displacement, b, c
         at = end.state, end.acceleration, -end.multiplier[: self._n_rows]
@@ -240,7 +223,7 @@ class TransposedStep:
         n_rows = K.shape[0] - size
         J = K + (c * D + b * M) @ block_diag([bodies, eye_array(n_rows)])
         rhs = np.append(force.ravel(), np.zeros(n_rows))
-        x = np.asarray(scaled_lu(J.T.tocsc(), size)(rhs), dtype=float)
+        x = np.asarray(newton.scaled_lu(J.T.tocsc(), size)(rhs), dtype=float)
         return x[:size].reshape(force.shape), x[size : size + self._n_rows]
 
 
@@ -293,14 +276,14 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         """
         tape, by_mean = self._tape, self._by_mean
         tape.set_compliance(tape.first_compliance)
-        method, h, t = tape.method.coefficients, tape.nominal, DIFFERENCE_SHARE * tape.nominal
-        b, rows = method.of_newton(h)[0], row_motion(self.system, state)
+        method, h, t = tape.method.coefficients, tape.nominal, alpha.DIFFERENCE_SHARE * tape.nominal
+        b, rows = method.of_newton(h)[0], alpha.row_motion(self.system, state)
         share = 1.0 / 6.0 - method.beta - 0.5 * method.shift
         here = tape.accelerations(rows, b, rows.error)
         across = rows.product(here.acceleration) - rows.acceleration
         near: list[tuple[float, Solution]] = []
         for dt in (t, -t):
-            moved = row_motion(self.system, carried(state, here.acceleration, dt))
+            moved = alpha.row_motion(self.system, carried(state, here.acceleration, dt))
             error = rows.error + dt * rows.velocity + 0.5 * dt * dt * across
             near.append((dt, tape.accelerations(moved, b, error)))
         jerk = sum(there.acceleration / (2.0 * dt) for dt, there in near)
@@ -308,20 +291,20 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         by_change = np.zeros_like(change)
         if not tape.is_rigid:
             by_change = self._start_velocity_back(rows, b, h * h * change, g) * h * h
-        g.velocity[:] += force_cross(here.acceleration, by_change) / 12.0
-        g.acceleration[:] += by_mean - force_cross(state.velocity, by_change) / 12.0
+        g.velocity[:] += gradients.force_cross(here.acceleration, by_change) / 12.0
+        g.acceleration[:] += by_mean - gradients.force_cross(state.velocity, by_change) / 12.0
         by_jerk = method.shift * h * by_mean + share * by_change
         for dt, there in near:
             by = StateGradient.zero(len(change))
             by.acceleration[:] = by_jerk / (2.0 * dt)
             self._accelerated(there, b, by)
-            g.twist[:] += transported(state, there.at.state, by.twist)
+            g.twist[:] += gradients.transported(state, there.at.state, by.twist)
             g.velocity[:] += by.velocity + dt * by.twist
             g.acceleration[:] += dt * by.velocity + 0.5 * dt * dt * by.twist
         self._accelerated(here, b, g)
 
     def _start_velocity_back(
-        self, rows: RowMotion, b: float, change: FloatArray, g: StateGradient
+        self, rows: alpha.RowMotion, b: float, change: FloatArray, g: StateGradient
     ) -> FloatArray:
         """Add the gradients of d by the state, and return that by `change`, of A l = A change."""
         tape, state, n = self._tape, rows.state, self.system.n_rows
@@ -348,16 +331,14 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
 
-    def _of_stiffness(
-        self, state: State, y: FloatArray, motion: FloatArray
-    ) -> dict[str, FloatArray]:
-        """Return the gradients of y' K motion by the springs' stiffness in K = W k W'."""
-        at = state, np.zeros_like(motion), np.zeros(self.system.n_rows)
+    def _of_stiffness(self, state: State, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
+        """Return the gradients of y' K u by the springs' stiffness in K = W k W'."""
+        at = state, np.zeros_like(u), np.zeros(self.system.n_rows)
         residuals = Residuals(self.system, *at)
-        of_y, of_motion = (residuals.vjp(x, at[2]) for x in (y, motion))
+        of_y, of_u = (residuals.vjp(x, at[2]) for x in (y, u))
         springs = {"": self.system.joint_forces, "point_": self.system.point_forces}
         return {
-            f"{kind}stiffness": (of_y[f"{kind}effort"] * of_motion[f"{kind}effort"])
+            f"{kind}stiffness": (of_y[f"{kind}effort"] * of_u[f"{kind}effort"])
             * (some.stiffness > 0.0)
             for kind, some in springs.items()
         }
@@ -385,7 +366,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         by_start += alpha_m / (1.0 - alpha_f) * by_rate
         acceleration = (1.0 - step.ratio) * by_start - alpha_f / (1.0 - alpha_f) * by_rate
         velocity = by_velocity - by_end / (h * beta)
-        twist = transported(start.state, end.state, by_pose)
+        twist = gradients.transported(start.state, end.state, by_pose)
         self._by_mean = step.ratio * by_start
         return StateGradient(twist, velocity, acceleration)
 
@@ -435,17 +416,13 @@ class NodeEquations:
     """The equations at nodes, by the states, accelerations and multipliers there."""
 
     def __init__(
-        self,
-        adjoint: Adjoint,
-        states: Sequence[State],
-        acceleration: FloatArray,
-        multiplier: FloatArray,
+        self, adjoint: Adjoint, states: Sequence[State], A: FloatArray, lam: FloatArray
     ) -> None:
         self._adjoint, self.states, n = adjoint, states, adjoint.system.n_rows
         self._no_rows, self._still = np.zeros(n), np.zeros((adjoint.system.n_bodies, 6))
         self._residuals = [
             adjoint.residuals(state, np.ascontiguousarray(a), -row[:n])
-            for state, a, row in zip(states, acceleration, multiplier, strict=True)
+            for state, a, row in zip(states, A, lam, strict=True)
         ]
         self._rows = [adjoint.rows_at(state, state.velocity) for state in states]
 
@@ -487,7 +464,7 @@ class NodeEquations:
 
         none = np.zeros((s, len(self._no_rows)))
         right = joined(corrected(NodeGradients(*by_nodes, none)))
-        return split(solve_near_identity(product, right, effect))
+        return split(gradients.solve_near_identity(product, right, effect))
 
     def gradients(self, w: FloatArray, u: FloatArray, v: FloatArray) -> Gradients:
         """Return those of w . F + u . delta + v . A v by twists, velocities and accelerations."""
@@ -545,8 +522,8 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
         assert polynomials is not None
         method, first, h = self._stepper.method, polynomials.start, polynomials.h
         rates, Y = method.scheme.rates / h, polynomials.displacement
-        y_rate = each_node(rates, Y)
-        A = each_node(rates, polynomials.velocity[1:] - first.velocity)
+        y_rate = collocation.each_node(rates, Y)
+        A = collocation.each_node(rates, polynomials.velocity[1:] - first.velocity)
         states = method.node_states(polynomials, step.end.state.time)
         nodes = NodeEquations(self, states, A, polynomials.multiplier)
         method.factorize_at(step.point, step.point_step, step.is_whole)
@@ -556,11 +533,11 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
             return kernel(*flat).reshape(Y.shape)
 
         def corrected(by: NodeGradients) -> Weights:
-            by_velocity = by.velocity + each_node(rates.T, by.acceleration)
+            by_velocity = by.velocity + collocation.each_node(rates.T, by.acceleration)
             by_displacement = apply(simulation.tangent_forces, by.twist)
             by_displacement += apply(simulation.tangent_gradients, y_rate, by_velocity)
             of_rate = apply(simulation.tangent_forces, by_velocity)
-            by_displacement += each_node(rates.T, of_rate)
+            by_displacement += collocation.each_node(rates.T, of_rate)
             change = apply(simulation.inverse_tangent_forces, by_displacement)
             return method.transposed_correction(change, by.multiplier, by_velocity)
 
@@ -572,7 +549,7 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
         by_twist, _, momentum = nodes.gradients(*weights)
         start = StateGradient.zero(self.system.n_bodies)
         for state, by in zip(states, of_twist - by_twist, strict=True):
-            start.twist[:] += transported(first, state, by)
+            start.twist[:] += gradients.transported(first, state, by)
         start.velocity[:] = np.tensordot(rates.sum(axis=1), momentum, 1)
         return start
 
@@ -610,4 +587,6 @@ class StabilizedAdjoint(ImplicitAdjoint):
         acceleration = share * by_next + rate + (1.0 - step.ratio) * by_start
         velocity = velocity + h * moved - self._by_mean / (h * gamma)
         self._by_mean = step.ratio * by_start
-        return StateGradient(transported(start.state, end.state, twist), velocity, acceleration)
+        return StateGradient(
+            gradients.transported(start.state, end.state, twist), velocity, acceleration
+        )

@@ -16,18 +16,19 @@ about a motion `Linearization.state_space` has the terms of v and a besides.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lstsq, null_space
 from scipy.signal import StateSpace
 from scipy.sparse import coo_array, csc_array, hstack, vstack
 
+from sparsebody import errors
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.dynamics import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations import SystemMotion, consistent_state
-from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import JointMotion, body_rotations, joint_motion
 from sparsebody.linearization.spring_stretches import springs_as_stretches
 from sparsebody.model.system import State, System
@@ -83,9 +84,7 @@ class Linearization:
     row_residual: FloatArray  # (n_rows,)
 
     @classmethod
-    def at(
-        cls, system: System, state: State, body_force: FloatArray | None = None
-    ) -> "Linearization":
+    def at(cls, system: System, state: State, body_force: FloatArray | None = None) -> Self:
         """Return that at a state; `body_force` (n_bodies, 6) are wrenches in body axes."""
         dynamics = ForwardDynamics(system, state, reactions="basic", formulation=SPATIAL)
         solution = dynamics(state, body_force=body_force)
@@ -141,7 +140,7 @@ class Linearization:
         coordinate or body that is not there, or a direction or point that is not a finite vector.
         """
         if isinstance(ports, Port):
-            raise ModelError(f"ports are {ports!r}; give a list of them: [{ports!r}]")
+            raise errors.ModelError(f"ports are {ports!r}; give a list of them: [{ports!r}]")
         rows = np.zeros((len(ports), self.system.n_bodies, 6))
         motion = joint_motion(self.system, self.state)
         for row, port in zip(rows, ports, strict=True):
@@ -153,7 +152,7 @@ class Linearization:
                 joint = np.array([self.system.joint(at.joint)])
                 add_joint_wrenches(self.system, motion, joint, dual[None], row)
             else:
-                raise ModelError(
+                raise errors.ModelError(
                     f"{port!r} is no port; give the name of a joint, a JointCoordinate or a "
                     "BodyPoint"
                 )
@@ -165,7 +164,7 @@ class Linearization:
         q = kind.coordinates(motion.rotation[j], motion.translation[j])
         dual = kind.active_force_subspace(q)
         if at.index not in range(dual.shape[1]):
-            raise ModelError(
+            raise errors.ModelError(
                 f"joint {at.joint!r} has {dual.shape[1]} coordinates, there is none {at.index!r}"
             )
         return np.asarray(dual[:, at.index])
@@ -175,12 +174,12 @@ class Linearization:
         point, direction = (np.asarray(v, dtype=float) for v in (port.point, port.direction))
         for name, vector in (("point", point), ("direction", direction)):
             if vector.shape != (3,) or not np.isfinite(vector).all():
-                raise ModelError(
+                raise errors.ModelError(
                     f"the {name} of a port on body {port.body!r} is {vector}; give three finite "
                     "numbers"
                 )
         if not direction.any():
-            raise ModelError(
+            raise errors.ModelError(
                 f"the direction of a port on body {port.body!r} is zero; give a unit vector"
             )
         arm = point - self.system.center_of_mass[i]
@@ -241,7 +240,7 @@ class Linearization:
     def allowed_motions(self) -> FloatArray:
         """Return a dense basis N (6n, n_freedoms) of A q = 0, for bodies of inertia one."""
         if self.mass.shape[0] > _MOST_VELOCITIES:
-            raise ModelError(
+            raise errors.ModelError(
                 f"a minimal form is dense: {self.system.n_bodies} bodies have more than "
                 f"{_MOST_VELOCITIES} velocities; use the sparse M, D, K and A"
             )

@@ -74,6 +74,9 @@ class Displacement(NamedTuple):
         return (force.reshape(-1, 2, 3) @ self.transposed_jacobian[:, 3:, 3:]).reshape(-1, 6)
 
 
+Solution = tuple[FloatArray, FloatArray]  # (n_bodies, 6) and (n_rows,): accelerations, multipliers
+
+
 class LinearDynamics:
     """[M A'; A 0] with the factors of a ForwardDynamics, at the state moved to last."""
 
@@ -101,7 +104,7 @@ class LinearDynamics:
         ):
             self._assembly = None
 
-    def accelerations(self, force: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    def accelerations(self, force: FloatArray | None) -> Solution:
         """Return accelerations and multipliers at the state."""
         acceleration, multiplier = np.empty(self._shape), np.zeros(self._n_rows)
         self.dynamics.run(
@@ -110,9 +113,7 @@ class LinearDynamics:
         self._assembly = self.dynamics.evaluator.assembler.assembly
         return acceleration, multiplier
 
-    def solve(
-        self, force: FloatArray, size: float, row: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
+    def solve(self, force: FloatArray, size: float, row: FloatArray | None = None) -> Solution:
         """Return p (n_bodies, 6) and pi (n_rows,) of [M A'; A 0] [p; pi] = [force; row].
 
         Zeros where the matrix is singular and `force` is a rounding error, relative to `size`.
@@ -191,11 +192,7 @@ class Adjoint:
         self.size = max(self.size, *map(largest, g))
 
     def accelerated(
-        self,
-        at: LinearDynamics,
-        state: State,
-        g: StateGradient,
-        motion: tuple[FloatArray, FloatArray],
+        self, at: LinearDynamics, state: State, g: StateGradient, motion: Solution
     ) -> None:
         """Add gradients by the accelerations at a state to those by the state and parameters.
 
@@ -209,11 +206,9 @@ class Adjoint:
         g.velocity[:] += by["velocity"]
         self.add_parameters(state.time, by)
 
-    def residuals(
-        self, state: State, acceleration: FloatArray, multiplier: FloatArray
-    ) -> Residuals:
+    def residuals(self, state: State, a: FloatArray, lam: FloatArray) -> Residuals:
         """Return the residuals of a motion, with gradients by all parameters."""
-        return Residuals(self.system, state, acceleration, multiplier, self.with_geometry)
+        return Residuals(self.system, state, a, lam, self.with_geometry)
 
     def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
         """Add gradients by parameters, of which wrenches are those at a time."""
@@ -225,9 +220,7 @@ class Adjoint:
         """Return the wrenches of the control."""
         return None if self.control is None else self.control(state.time, state)
 
-    def consistent(
-        self, at: LinearDynamics, state: State, g: StateGradient
-    ) -> tuple[FloatArray, FloatArray]:
+    def consistent(self, at: LinearDynamics, state: State, g: StateGradient) -> Solution:
         """Turn the gradient by a consistent state into that by the state before its projection.
 
         The projection moves along M^-1 A'. Returns p of the velocity and of the pose.
@@ -280,16 +273,14 @@ class Adjoint:
         at.put_in_plane(remaining)
         return constant + product(back, remaining), remaining, kappa
 
-    def add_wrench(
-        self, velocity: FloatArray, acceleration: FloatArray, y: FloatArray, g: StateGradient
-    ) -> None:
+    def add_wrench(self, v: FloatArray, a: FloatArray, y: FloatArray, g: StateGradient) -> None:
         """Add the gradients of y' (M a + v x* M v)."""
-        across = simulation.cross_products(velocity, y)
+        across = simulation.cross_products(v, y)
         g.acceleration[:] += self.momenta(y)
-        g.velocity[:] -= force_cross(y, self.momenta(velocity))
+        g.velocity[:] -= force_cross(y, self.momenta(v))
         g.velocity[:] -= self.momenta(across)
-        self.add_inertial(-y, acceleration)
-        self.add_inertial(across, velocity)
+        self.add_inertial(-y, a)
+        self.add_inertial(across, v)
 
     def of_factors(
         self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig, eigh, null_space
-from scipy.sparse import block_array, csc_array, diags_array, eye_array
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, eigsh
+from scipy.sparse import block_array, csc_array, diags_array, eye_array, linalg
 
 from sparsebody.arrays import FEW, BriefRepr, FloatArray
 from sparsebody.equations.initial_state import consistent_state
@@ -320,10 +319,10 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
         basis = motions.equations.allowed_motions()
     else:
         sigma = rate**2 - _SHIFT * motions.largest_rate_squared
-        inverse = LinearOperator((size, size), matvec=motions.factors(0.0, -sigma))
+        inverse = linalg.LinearOperator((size, size), matvec=motions.factors(0.0, -sigma))
         start = inverse @ (M @ np.random.default_rng(0).standard_normal(size))
         options = {"M": M, "sigma": sigma, "OPinv": inverse, "v0": start}
-        _, basis = eigsh(motions.equations.stiffness, n, **options)
+        _, basis = linalg.eigsh(motions.equations.stiffness, n, **options)
     shape = _stationary(motions, basis)
     values = np.diagonal(motions.energies(shape)).copy()  # small ones are exact, as squares
     values[np.abs(values) < motions.rounding(shape)] = 0.0
@@ -416,12 +415,12 @@ def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexA
         x = solve(-(second + equations.damping @ first + s * (equations.mass @ first)))
         return np.concatenate([x, first + s * x])
 
-    inverse = LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
+    inverse = linalg.LinearOperator((2 * size, 2 * size), matvec=step, dtype=complex)
     start = np.random.default_rng(0).standard_normal(2 * size).astype(complex)
     E = block_array([[eye_array(size), None], [None, equations.mass]], format="csc")
     E = E.astype(complex)  # else ARPACK takes real numbers
     # the first argument gives size and type only: OPinv stands for F
-    eigenvalue, vector = eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
+    eigenvalue, vector = linalg.eigs(E, 2 * n + 2, M=E, sigma=s, OPinv=inverse, v0=start)
     return eigenvalue, vector[:size]
 
 
@@ -598,10 +597,10 @@ def _largest_inverse_factors(
         return np.zeros(0), np.zeros((size, 0)), np.zeros(0)
 
     def largest(matvec: Callable[[FloatArray], FloatArray]) -> tuple[NDArray[Any], NDArray[Any]]:
-        operator = LinearOperator((size, size), matvec=matvec, dtype=float)
+        operator = linalg.LinearOperator((size, size), matvec=matvec, dtype=float)
         try:
-            return eigs(operator, n, v0=start, which="LR", maxiter=_MOST_RESTARTS)
-        except ArpackNoConvergence as error:
+            return linalg.eigs(operator, n, v0=start, which="LR", maxiter=_MOST_RESTARTS)
+        except linalg.ArpackNoConvergence as error:
             return error.eigenvalues, error.eigenvectors
 
     return *largest(step), largest(lambda x: step(x.ravel() + w * (w @ x.ravel())))[0]

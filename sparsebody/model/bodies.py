@@ -11,21 +11,8 @@ from sparsebody import spatial
 from sparsebody._core import model
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray, NDArray, check_finite, numbers
 from sparsebody.errors import ModelError
-from sparsebody.model.columns import (
-    ObjectArray,
-    column,
-    direction,
-    distinct,
-    first_wrong,
-    joined,
-    objects,
-    positive,
-    put_checked,
-    repeated,
-    scalar,
-    shown,
-    vector,
-)
+from sparsebody.model import columns
+from sparsebody.model.columns import column, distinct, positive, put_checked, repeated, vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +61,7 @@ class Frames:
         position = column(self.position, (3,), n, "frames", "position")
         orientation = column(self.orientation, (4,), n, "frames", "orientation")
         if not _are_frames(position, orientation):
-            i = first_wrong(n, lambda some: _are_frames(position[some], orientation[some]))
+            i = columns.first_wrong(n, lambda some: _are_frames(position[some], orientation[some]))
             try:
                 Frame(position[i], orientation[i])
             except ModelError as error:
@@ -97,7 +84,7 @@ class Frames:
     def joined(cls, parts: "Sequence[Frames]") -> "Frames":
         """The frames of all parts in turn."""
         origins, quaternions = ([getattr(p, f) for p in parts] for f in ("origins", "quaternions"))
-        return trusted(cls, joined(origins), joined(quaternions))
+        return trusted(cls, columns.joined(origins), columns.joined(quaternions))
 
     def __len__(self) -> int:
         return len(self.origins)
@@ -158,12 +145,12 @@ def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
     Without x the choice is a smooth function of z, except at -z: the least rotation of the world
     axes that brings z where it is asked for.
     """
-    e_z = direction(z, who, "axis")
+    e_z = columns.direction(z, who, "axis")
     z_numbers = tuple(np.array(z, dtype=float).tolist())
     if x is None:
         return _axes_of(z_numbers)
-    e_x = direction(x, who, "x axis")
-    direction(e_x - e_z * (e_z @ e_x), who, "part of the x axis across the axis")
+    e_x = columns.direction(x, who, "x axis")
+    columns.direction(e_x - e_z * (e_z @ e_x), who, "part of the x axis across the axis")
     return _axes_of(z_numbers, tuple(np.array(x, dtype=float).tolist()))
 
 
@@ -362,16 +349,6 @@ def solids_of(shape: Shape | None) -> tuple[Solid, ...]:
     return shape.solids if isinstance(shape, CompoundShape) else (shape,)
 
 
-BODY_NUMBERS: dict[str, tuple[int, ...]] = {
-    "mass": (),
-    "center_of_mass": (3,),
-    "position": (3,),
-    "orientation": (4,),
-    "linear_velocity": (3,),
-    "angular_velocity": (3,),
-}
-
-
 @dataclass(frozen=True, eq=False)
 class RigidBody:
     """Inertia and approximate initial motion of one body, as `Mechanism.add_body` takes them."""
@@ -407,7 +384,16 @@ class BodyColumns:
     orientation: FloatArray  # (n, 4) as given, unit to 1e-6
     linear_velocity: FloatArray  # (n, 3) [m/s]
     angular_velocity: FloatArray  # (n, 3) [rad/s]
-    shape: ObjectArray  # (n,) Shape or None
+    shape: columns.ObjectArray  # (n,) Shape or None
+
+    SIZES: ClassVar[dict[str, tuple[int, ...]]] = {  # of one body, inertia and shape left out
+        "mass": (),
+        "center_of_mass": (3,),
+        "position": (3,),
+        "orientation": (4,),
+        "linear_velocity": (3,),
+        "angular_velocity": (3,),
+    }
 
     def __len__(self) -> int:
         return len(self.mass)
@@ -424,26 +410,26 @@ class BodyColumns:
     @classmethod
     def joined(cls, parts: "Sequence[BodyColumns]") -> "BodyColumns":
         """The columns of all parts in turn."""
-        return cls(*map(joined, zip(*(vars(part).values() for part in parts), strict=True)))
+        return cls(*map(columns.joined, zip(*(vars(part).values() for part in parts), strict=True)))
 
 
 def body_columns(
     names: Sequence[str], inertia: ArrayLike, shape: Any, **given: ArrayLike
 ) -> BodyColumns:
-    """Return the columns of bodies that can be; `given` are the entries of BODY_NUMBERS."""
-    n, who = len(names), shown("bodies", names)
-    columns = BodyColumns(
+    """Return the columns of bodies that can be; `given` are the entries of BodyColumns.SIZES."""
+    n, who = len(names), columns.shown("bodies", names)
+    bodies = BodyColumns(
         inertia=_inertia(inertia, n, who),
-        shape=objects(shape, n, who, "shape"),
+        shape=columns.objects(shape, n, who, "shape"),
         **{
             name: column(given[name], size, n, who, name.replace("_", " "))
-            for name, size in BODY_NUMBERS.items()
+            for name, size in BodyColumns.SIZES.items()
         },
     )
-    if not _are_right(columns):
-        i = first_wrong(n, lambda some: _are_right(columns.take(some)))
-        _refuse(columns.item(i, names[i]))
-    return columns
+    if not _are_right(bodies):
+        i = columns.first_wrong(n, lambda some: _are_right(bodies.take(some)))
+        _refuse(bodies.item(i, names[i]))
+    return bodies
 
 
 def _inertia(value: ArrayLike, n: int, who: str) -> FloatArray:
@@ -479,9 +465,9 @@ def _are_right(some: BodyColumns) -> bool:
 def _refuse(body: RigidBody) -> None:
     """Raise ModelError that says what is wrong with a body."""
     who = f"body {body.name!r}"
-    for name, size in BODY_NUMBERS.items():
+    for name, size in BodyColumns.SIZES.items():
         value, what = getattr(body, name), name.replace("_", " ")
-        vector(value, who, what, *size) if size else scalar(value, who, what)
+        vector(value, who, what, *size) if size else columns.scalar(value, who, what)
     spatial.check_inertia(body.mass, body.inertia, who, may_be_singular=True)
     spatial.check_unit_quaternion(body.orientation, who)
     raise ModelError(f"{who}: shape is {body.shape!r}; give one such as Box((1, 1, 1))")

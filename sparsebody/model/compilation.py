@@ -6,17 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray, NDArray
+from sparsebody.arrays import FloatArray, Int32Array, IntArray, NDArray
 from sparsebody.errors import ModelError
-from sparsebody.model import system
+from sparsebody.model import elasticity, rigid_clusters, system
 from sparsebody.model.bodies import BodyColumns, Frames, rotations, unit_quaternions
 from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
-from sparsebody.model.elasticity import LOGARITHM, ElasticElements, split, square_root
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names
-from sparsebody.model.rigid_clusters import with_regular_inertias
 
 Matrices = tuple[FloatArray, FloatArray]  # B (m, 6 or less) and D (m, m) of an elastic element
 
@@ -25,7 +23,7 @@ def compile_mechanism(mechanism: Mechanism) -> system.System:
     """Return the System of a mechanism; `Mechanism.compile` is its public name."""
     if not mechanism.n_bodies:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
-    mechanism = with_regular_inertias(mechanism)
+    mechanism = rigid_clusters.with_regular_inertias(mechanism)
     (bodies, declared), forces = mechanism.columns(), mechanism.forces.values()
     body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
     center = _plain(bodies.center_of_mass)  # as kernels read it
@@ -156,9 +154,7 @@ def _tracked_coordinates(
     return coordinates, np.array([item[pair] for pair in forced], dtype=np.intp)
 
 
-def _constant_subspaces(
-    joints: JointColumns, first_row: IntArray
-) -> tuple[FloatArray, NDArray[np.int32]]:
+def _constant_subspaces(joints: JointColumns, first_row: IntArray) -> tuple[FloatArray, Int32Array]:
     """Rows of T' of the types whose T does not vary in S, and which each constraint row has."""
     nothing = np.zeros((1, 6))  # of prescribed coordinates
     rows = [kind.neutral_rows * (not kind.has_varying_T) for kind in joints.types]
@@ -186,7 +182,7 @@ def _split_joints(joints: JointColumns, names: Names) -> tuple[JointColumns, dic
         declared = joints.compliance[j], joints.damping[j]
         key = int(joints.type_index[j]), *(matrix.tobytes() for matrix in declared)
         if key not in made:
-            rigid, B, D = split(f"joint {names[j]!r}", joints.type_of(j), *declared)
+            rigid, B, D = elasticity.split(f"joint {names[j]!r}", joints.type_of(j), *declared)
             if rigid not in types:
                 types.append(rigid)
             made[key] = types.index(rigid), (B, D)
@@ -196,14 +192,14 @@ def _split_joints(joints: JointColumns, names: Names) -> tuple[JointColumns, dic
 
 def _elements(
     mechanism: Mechanism, of_joints: dict[int, Matrices], center: FloatArray
-) -> ElasticElements:
+) -> elasticity.ElasticElements:
     """Return the compliant joints with their matrices, then bushings and beams, as elements."""
     joints, names = mechanism.columns()[1], mechanism.joint_names
     others = [force for force in mechanism.forces.values() if isinstance(force, Bushing | Beam)]
     compliant, matrices = np.array([*of_joints], dtype=np.intp), list(of_joints.values())
     for bushing in others:
         stiffness, viscosity = bushing.matrices
-        B = square_root(stiffness)
+        B = elasticity.square_root(stiffness)
         inverse = np.linalg.pinv(B)  # e = B^+ z
         matrices.append((B, inverse.T @ viscosity @ inverse))
     n, types, none = len(others), [joints.type_of(j) for j in of_joints], np.zeros(6)
@@ -217,11 +213,11 @@ def _elements(
     root, damping = np.zeros((2, len(matrices), 6, 6))
     for k, (B, D) in enumerate(matrices):
         root[k, : len(B), : B.shape[1]], damping[k, : len(D), : len(D)] = B, D
-    return ElasticElements(
+    return elasticity.ElasticElements(
         names=(*(names[j] for j in of_joints), *(other.name for other in others)),
         joint=np.append(compliant, [-1] * n).astype(np.intp),
         **_joint_frames(bodies, frames, center),
-        kind=np.array([*(kind.kind for kind in types), *[LOGARITHM] * n], dtype=np.intp),
+        kind=np.array([*(kind.kind for kind in types), *[elasticity.LOGARITHM] * n], dtype=np.intp),
         parameter=np.array([*(kind.parameter for kind in types), *[0.0] * n]),
         n_rows=np.array([len(B) for B, _ in matrices], dtype=np.intp),
         rest=np.array([*[none] * len(types), *(other.rest for other in others)]).reshape(-1, 6),

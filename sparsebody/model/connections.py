@@ -9,18 +9,9 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.model import columns, elasticity
 from sparsebody.model.bodies import Frame, Frames, all_axes, axes, rotations, trusted
-from sparsebody.model.columns import (
-    column,
-    distinct,
-    first_wrong,
-    joined,
-    objects,
-    repeated,
-    shown,
-    vector,
-)
-from sparsebody.model.elasticity import row_matrices, split
+from sparsebody.model.columns import column, distinct, joined, objects, repeated, shown, vector
 from sparsebody.model.joints import JointType
 from sparsebody.model.names import WORLD, Names
 from sparsebody.model.time_functions import TimeFunction, time_function
@@ -31,6 +22,7 @@ PLAIN_COLUMNS = (
     *("compliance", "damping"),
 )
 Motion = Mapping[int, float | TimeFunction] | float | TimeFunction | None
+InBody = Frame | Frames | None
 Poses = Sequence[tuple[FloatArray, FloatArray]]
 
 
@@ -96,8 +88,8 @@ class JointColumns:
         prescribed = {
             k: self.prescribed[j] for k, j in enumerate(index.tolist()) if j in self.prescribed
         }
-        columns = {name: getattr(self, name)[index] for name in ("type_index", *PLAIN_COLUMNS)}
-        return replace(self, **columns, prescribed=prescribed)
+        fields = {name: getattr(self, name)[index] for name in ("type_index", *PLAIN_COLUMNS)}
+        return replace(self, **fields, prescribed=prescribed)
 
     @classmethod
     def joined(cls, parts: "Sequence[JointColumns]") -> "JointColumns":
@@ -137,13 +129,13 @@ def joint_columns(
         if (functions := _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion))
     }
     matrices = (
-        row_matrices(names, types, type_index, compliance, "compliance"),
-        row_matrices(names, types, type_index, damping, "damping"),
+        elasticity.row_matrices(names, types, type_index, compliance, "compliance"),
+        elasticity.row_matrices(names, types, type_index, damping, "damping"),
     )
     first, second = frames
-    columns = JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
-    _check_compliances(names, columns)
-    return columns
+    joints = JointColumns(types, type_index, *ends, first, second, time_functions, *matrices)
+    _check_compliances(names, joints)
+    return joints
 
 
 def _check_compliances(names: Sequence[str], joints: JointColumns) -> None:
@@ -169,7 +161,7 @@ def _check_compliances(names: Sequence[str], joints: JointColumns) -> None:
             )
         key = int(index[j]), compliance[j].tobytes(), damping[j].tobytes()
         if is_compliant and key not in seen:
-            split(who, joints.type_of(j), compliance[j], damping[j])
+            elasticity.split(who, joints.type_of(j), compliance[j], damping[j])
             seen.add(key)
 
 
@@ -239,9 +231,7 @@ def _ends(what: str, names: Sequence[str], ends: Any, bodies: Names, side: str) 
     return index
 
 
-def frames_of_bodies(
-    what: str, names: Sequence[str], *given: Frame | Frames | None
-) -> tuple[Frames, ...]:
+def frames_of_bodies(what: str, names: Sequence[str], *given: InBody) -> tuple[Frames, ...]:
     """Return frames that are given in the bodies of joints, one for all or one for each."""
     n, frames = len(names), []
     for one in given:
@@ -267,7 +257,7 @@ def frames_of_world(
     n, who, (axis, x_axis) = len(names), shown(what, names), axes_given
     origin = column(point, (3,), n, who, "point")
     if not np.isfinite(distinct(origin)).all():
-        i = first_wrong(n, lambda some: bool(np.isfinite(origin[some]).all()))
+        i = columns.first_wrong(n, lambda some: bool(np.isfinite(origin[some]).all()))
         vector(origin[i], shown(what, names[i : i + 1]), "point")
     e_z = column((0.0, 0.0, 1.0) if axis is None else axis, (3,), n, who, "axis")
     e_x = None if x_axis is None else column(x_axis, (3,), n, who, "x axis")

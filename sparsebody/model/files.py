@@ -7,7 +7,6 @@ it sees nothing in a good document.
 import gc
 import inspect
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
@@ -18,26 +17,15 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from sparsebody import schemas, writing
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.bodies import (
-    BODY_NUMBERS,
-    SHAPES,
-    BodyColumns,
-    CompoundShape,
-    Frame,
-    Frames,
-    Mesh,
-    Solid,
-)
-from sparsebody.model.connections import JointColumns
-from sparsebody.model.elasticity import plain_matrix
+from sparsebody.model import connections, elasticity
+from sparsebody.model.bodies import SHAPES, BodyColumns, CompoundShape, Frame, Frames, Mesh, Solid
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import TIME_FUNCTIONS
-from sparsebody.schemas import place_in, schema_fault
-from sparsebody.writing import write_text
 
 FORMAT, VERSION = "sparsebody-mechanism", 1
 LARGEST = 2.0**1000  # no number of a body or joint is larger
@@ -47,13 +35,18 @@ MESH_ARRAYS = ("vertices", "triangles")
 _hints = cache(get_type_hints)
 
 Document = dict[str, Any]
+Documents = Sequence[Document]
 Table = Mapping[str, type[Any]]
+Meshes = dict[Any, tuple[int, Document]]  # numbers and documents, by what they have in common
 
 FORCES: dict[str, type[Force]] = {"joint": JointForce, "point": PointForce}
 FORCES |= {"external": ExternalForce, "bushing": Bushing, "beam": Beam}
 ROW_MATRICES = ("compliance", "damping")  # of joints: a number, that of each row, or a matrix
 BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
-    name: (BODY_NUMBERS.get(name, (3, 3)), None if given.default is given.empty else given.default)
+    name: (
+        BodyColumns.SIZES.get(name, (3, 3)),
+        None if given.default is given.empty else given.default,
+    )
     for name, given in inspect.signature(Mechanism.add_body).parameters.items()
     if name not in ("self", "name", "shape")
 }
@@ -63,7 +56,7 @@ class Unfit(ModelError):
     """The document has something wrong, or something unusual."""
 
 
-def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
+def load_mechanism(path: writing.StrPath) -> Mechanism:
     """Return the mechanism of a file: .json as saved here, or .xml, .mjcf, .urdf of a robot.
 
     FileFormatError if the suffix is unknown or the file is broken.
@@ -80,7 +73,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     )
 
 
-def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
+def write_mechanism(mechanism: Mechanism, path: writing.StrPath) -> None:
     """Save a mechanism as NetworkX node-link JSON, exactly.
 
     The file is replaced as a whole, or not at all. Raises ModelError that names what cannot be
@@ -95,7 +88,7 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
             for key in ("nodes", "edges")
         ]
         text = "{\n" + ",\n".join(head + lists) + "\n}\n"
-    write_text(Path(path), text)
+    writing.write_text(Path(path), text)
 
 
 def _line(value: Any) -> str:
@@ -106,7 +99,7 @@ def _line(value: Any) -> str:
         raise ModelError(f"{name!r} holds a number that is not finite; correct it") from error
 
 
-def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
+def read_mechanism(path: writing.StrPath) -> Mechanism:
     """Return the mechanism saved in a file by `write_mechanism`.
 
     FileFormatError tells the file, the place in it, what was found there and the remedy.
@@ -156,7 +149,7 @@ def mechanism_document(mechanism: Mechanism) -> Document:
     """
     bodies, joints = mechanism.columns()
     forces = mechanism.forces.items()
-    meshes: dict[Any, tuple[int, Document]] = {}  # by what they have in common
+    meshes: Meshes = {}
     nodes = _nodes(mechanism.body_names, bodies, meshes)
     graph = {
         "format": FORMAT,
@@ -176,9 +169,7 @@ def mechanism_document(mechanism: Mechanism) -> Document:
     }
 
 
-def _nodes(
-    names: Sequence[str], columns: BodyColumns, meshes: dict[Any, tuple[int, Document]]
-) -> list[Document]:
+def _nodes(names: Sequence[str], columns: BodyColumns, meshes: Meshes) -> list[Document]:
     """Return a document for each body; meshes of shapes are added to a table."""
     keys = ("id", *BODY_ENTRIES)
     rows = zip(names, *(getattr(columns, name).tolist() for name in BODY_ENTRIES), strict=True)
@@ -192,7 +183,7 @@ def _nodes(
     return documents
 
 
-def _shape_document(shape: Any, meshes: dict[Any, tuple[int, Document]]) -> Document:
+def _shape_document(shape: Any, meshes: Meshes) -> Document:
     """Return the document of a shape; of a mesh it has the index in a table."""
     if isinstance(shape, CompoundShape):
         solids = [_shape_document(solid, meshes) for solid in shape.solids]
@@ -208,7 +199,7 @@ def _shape_document(shape: Any, meshes: dict[Any, tuple[int, Document]]) -> Docu
     return {"type": shape.name, "mesh": meshes[key][0]} | others
 
 
-def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
+def _edges(mechanism: Mechanism, joints: connections.JointColumns) -> list[Document]:
     names = mechanism.joint_names
     _, first = np.unique(joints.type_index, return_index=True)
     kinds = [
@@ -251,7 +242,7 @@ def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
         matrices = getattr(joints, what)
         for j in np.flatnonzero(matrices.any(axis=(1, 2))).tolist() if matrices.any() else []:
             n = joints.types[joints.type_index[j]].n_constraints
-            edges[j][what] = plain_matrix(matrices[j, :n, :n])
+            edges[j][what] = elasticity.plain_matrix(matrices[j, :n, :n])
     return edges
 
 
@@ -330,7 +321,7 @@ def _check_version(document: Any, source: str) -> None:
 
 def _check(document: Any, source: str) -> None:
     """Raise FileFormatError where a document does not fit the schema, or a number is not finite."""
-    fault = schema_fault(document, "sparsebody.model")
+    fault = schemas.schema_fault(document, "sparsebody.model")
     if fault is not None:
         raise FileFormatError(f"{source}: {fault}")
     # JSON has no NaN and no infinity, but Python's reader takes them, and 1e999
@@ -343,7 +334,7 @@ def _check(document: Any, source: str) -> None:
             stack.extend(((*path, index), item) for index, item in enumerate(value))
         elif type(value) in (int, float) and not abs(value) <= LARGEST:
             raise FileFormatError(
-                f"{source}: {place_in(path)}: found {value}; give a finite number"
+                f"{source}: {schemas.place_in(path)}: found {value}; give a finite number"
             )
 
 
@@ -376,7 +367,7 @@ def _mechanism(document: Document, source: str) -> Mechanism:
     return mechanism
 
 
-def _meshes(documents: Sequence[Document], source: str) -> list[Mesh]:
+def _meshes(documents: Documents, source: str) -> list[Mesh]:
     """Return the table of meshes."""
     meshes = []
     for k, document in enumerate(documents):
@@ -403,7 +394,7 @@ def _with_arrays(document: Document, meshes: Sequence[Mesh]) -> Document:
     return {key: value for key, value in document.items() if key != "mesh"} | arrays
 
 
-def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document], *, meshes: Sequence[Mesh]) -> None:
+def _add_bodies(mechanism: Mechanism, nodes: Documents, *, meshes: Sequence[Mesh]) -> None:
     """Add the bodies of nodes, all or none."""
     _check_entries(nodes, {"id", "shape", *BODY_ENTRIES})
     bodies = [node for node in nodes if node["id"] != WORLD or len(node) > 1]
@@ -418,7 +409,7 @@ def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document], *, meshes: Sequ
         )
 
 
-def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
+def _add_joints(mechanism: Mechanism, edges: Documents) -> None:
     """Add the joints of edges, all or none."""
     ends_and_frames = {"source", "target", "predecessor_frame", "successor_frame"}
     of_type = {"key", "type", "options", "prescribed", *ROW_MATRICES}
@@ -443,7 +434,7 @@ def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
     )
 
 
-def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray:
+def _ends(mechanism: Mechanism, edges: Documents, key: str) -> IntArray:
     names = [edge[key] for edge in edges]
     bodies = mechanism.body_names.find_all(names)
     for j in np.flatnonzero(bodies < 0).tolist():
@@ -455,7 +446,7 @@ def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray
     return bodies
 
 
-def _frames(edges: Sequence[Document], key: str) -> Frames:
+def _frames(edges: Documents, key: str) -> Frames:
     entries = [edge[key] for edge in edges]
     _check_entries(entries, {"position", "orientation"})
     position = _numbers(entries, "position", (3,))
@@ -473,7 +464,7 @@ def _prescribed(edge: Document) -> dict[int, Any]:
     }
 
 
-def _add_force(mechanism: Mechanism, documents: Sequence[Document]) -> None:
+def _add_force(mechanism: Mechanism, documents: Documents) -> None:
     (document,) = documents
     force = _from_kind(document, FORCES, f"force {document['name']!r}")
     what = document["type"] if isinstance(force, Bushing | Beam) else f"{document['type']}_force"
@@ -491,14 +482,12 @@ def _made_once(documents: Sequence[Any], make: Callable[[Any], Any]) -> list[Any
     return [made[key] for key in keys]
 
 
-def _check_entries(rows: Sequence[Document], known: set[str]) -> None:
+def _check_entries(rows: Documents, known: set[str]) -> None:
     if not set(chain.from_iterable(rows)) <= known:
         raise Unfit("entries")
 
 
-def _numbers(
-    rows: Sequence[Document], key: str, shape: tuple[int, ...], default: Any = None
-) -> FloatArray:
+def _numbers(rows: Documents, key: str, shape: tuple[int, ...], default: Any = None) -> FloatArray:
     """(n, *shape) an entry that is made of numbers in every row."""
     entries = np.array([row.get(key, default) for row in rows], dtype=object)
     is_plain = set(map(type, entries.ravel().tolist())) <= {float, int}

@@ -12,22 +12,13 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.html_tables import counts_text, first_names, html_facts, lengths
-from sparsebody.model import connections
-from sparsebody.model.bodies import (
-    BODY_NUMBERS,
-    BodyColumns,
-    Frame,
-    Frames,
-    RigidBody,
-    Shape,
-    body_columns,
-)
+from sparsebody.model import connections, time_functions
+from sparsebody.model.bodies import BodyColumns, Frame, Frames, RigidBody, Shape, body_columns
 from sparsebody.model.columns import Table, shown, vector
 from sparsebody.model.connections import Joint, JointColumns, Motion
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.names import WORLD, Names, check_name, check_names, named
-from sparsebody.model.time_functions import TimeFunction
 
 if TYPE_CHECKING:
     from sparsebody.model.system import System
@@ -37,11 +28,11 @@ __all__ = ["WORLD", "Joint", "Mechanism"]
 F = TypeVar("F", bound=Force)
 Ends = tuple[Any, Any]  # predecessors and successors, by name or number
 InWorld = tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None]  # point, axis, x axis
-InBodies = tuple[Frame | Frames | None, Frame | Frames | None]
+InBodies = tuple[connections.InBody, connections.InBody]
 
 _NO_ENDS = np.zeros(0, dtype=np.intp)
 NO_BODIES = body_columns(
-    [], np.ones(3), None, **{name: np.zeros(shape) for name, shape in BODY_NUMBERS.items()}
+    [], np.ones(3), None, **{name: np.zeros(shape) for name, shape in BodyColumns.SIZES.items()}
 )
 _NO_FRAMES = connections.frames_of_bodies("joints", [], None, None)
 NO_JOINTS = connections.joint_columns([], [], (_NO_ENDS, _NO_ENDS), _NO_FRAMES, None)
@@ -272,7 +263,7 @@ class Mechanism:
             "linear_velocity": linear_velocity,
             "angular_velocity": angular_velocity,
         }
-        sizes = {name: (value, len(BODY_NUMBERS[name])) for name, value in arrays.items()}
+        sizes = {name: (value, len(BodyColumns.SIZES[name])) for name, value in arrays.items()}
         names = named(names, "bodies", **sizes)
         check_names(names, self._bodies.names, "body", reserved=WORLD)
         first = self.n_bodies
@@ -464,7 +455,7 @@ class Mechanism:
         stiffness: float = 0.0,
         rest: float = 0.0,
         damping: float = 0.0,
-        effort: float | TimeFunction = 0.0,
+        effort: float | time_functions.TimeFunction = 0.0,
     ) -> JointForce:
         """Add a spring, damper or actuator to a coordinate of a joint (see JointForce)."""
         force = JointForce(name, joint, coordinate, stiffness, rest, damping, effort)
@@ -489,7 +480,7 @@ class Mechanism:
         stiffness: float = 0.0,
         rest_length: float = 0.0,
         damping: float = 0.0,
-        effort: float | TimeFunction = 0.0,
+        effort: float | time_functions.TimeFunction = 0.0,
     ) -> PointForce:
         """Add a spring, damper or actuator between points of two bodies (see PointForce)."""
         spring = stiffness, rest_length, damping
@@ -689,9 +680,7 @@ class Mechanism:
         poses = list(zip(position, orientation, strict=True))
         return ends, connections.frames_of_world(what, names, poses, point, *axes)
 
-    def _poses(
-        self, field: str, of_world: Sequence[float], ends: tuple[IntArray, IntArray]
-    ) -> list[FloatArray]:
+    def _poses(self, field: str, of_world: Sequence[float], ends: Ends) -> list[FloatArray]:
         """Return (n, 3) positions or (n, 4) orientations of predecessors and of successors."""
         poses = []
         for bodies in ends:

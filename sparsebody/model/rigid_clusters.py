@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody import errors, tolerances
 from sparsebody._core import model
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from sparsebody.errors import ModelError
 from sparsebody.model.bodies import BodyColumns, Frame, Frames, rotations, trusted
 from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.spatial import principal_moments, quaternion_from_rotation, summed_inertias
-from sparsebody.tolerances import ELEMENT_TOLERANCE, MOMENT_TOLERANCE
 
 # Joint types whose forces pass through the origins of the frames on predecessor and successor.
 THROUGH_ORIGINS = {
@@ -59,7 +58,7 @@ def with_regular_inertias(mechanism: Mechanism) -> Mechanism:
 def _are_singular(bodies: BodyColumns) -> BoolArray:
     """Return (n,) the bodies without mass, or with a principal moment of zero."""
     low, _, high = principal_moments(distinct(bodies.inertia)).T
-    return np.asarray((bodies.mass <= 0.0) | (low <= MOMENT_TOLERANCE * high))
+    return np.asarray((bodies.mass <= 0.0) | (low <= tolerances.MOMENT_TOLERANCE * high))
 
 
 # ---- rigid clusters -------------------------------------------------------------------------
@@ -183,13 +182,13 @@ def _with_moments(mechanism: Mechanism, remaining: IntArray) -> Mechanism:
         mass, moments = float(bodies.mass[i]), principal_moments(bodies.inertia[i : i + 1])[0]
         who = f"body {names[i]!r}"
         if mass <= 0.0:
-            raise ModelError(
+            raise errors.ModelError(
                 f"{who}: mass {mass} kg; give a positive one, weld it by a Fixed joint to a body, "
                 "or leave it out: a Universal joint stands for a massless cross, a "
                 "ConstantDistance for a massless rod"
             )
         if is_turned[i] or moments.any():
-            raise ModelError(
+            raise errors.ModelError(
                 f"{who}: the rotational inertia has principal moments "
                 f"{', '.join(f'{moment:.9g}' for moment in moments)} kg m^2 and is not positive "
                 "definite; give every axis a positive moment (a thin rod: a small radius), weld it "
@@ -211,7 +210,7 @@ def _turned(mechanism: Mechanism) -> BoolArray:
 
     def act(body: IntArray, point: FloatArray, has_moment: BoolArray) -> None:
         arm = np.linalg.norm(point - center[body], axis=1)
-        is_off = arm > ELEMENT_TOLERANCE * (1.0 + np.linalg.norm(point, axis=1))
+        is_off = arm > tolerances.ELEMENT_TOLERANCE * (1.0 + np.linalg.norm(point, axis=1))
         is_turned[body[is_off | has_moment]] = True
 
     table = [THROUGH_ORIGINS.get(kind.name, (False, False)) for kind in joints.types]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, IntArray, NDArray
+from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, Int32Array, IntArray
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.html_tables import counts_text, first_names, html_facts, largest_norm, lengths
 from sparsebody.model.columns import ObjectArray
@@ -161,7 +161,7 @@ class System:
     parameter: FloatArray  # (n_joints,) pitch or length of those types that have one
     first_row: IntArray  # (n_joints + 1,) constraint rows, those of prescribed motions last
     subspace_rows: FloatArray  # (k, 6) the different rows of T' in S coordinates, or zeros
-    subspace_index: NDArray[np.int32]  # (n_rows,) which of these each constraint row has
+    subspace_index: Int32Array  # (n_rows,) which of these each constraint row has
 
     coordinates: TrackedCoordinates
     joint_forces: JointForces
@@ -214,7 +214,7 @@ class System:
         return tuple(getattr(self, name) for name in FRAMES)
 
     @property
-    def subspaces(self) -> tuple[FloatArray, NDArray[np.int32]]:
+    def subspaces(self) -> tuple[FloatArray, Int32Array]:
         """The different rows of T', and which of these each constraint row has."""
         return self.subspace_rows, self.subspace_index
 

@@ -129,13 +129,11 @@ class TimeFunctions:
         return values
 
 
-def time_function(
-    value: float | TimeFunction, who: str, what: str = "the given value"
-) -> TimeFunction:
-    """Return `value` as a function of time; a number is a constant."""
-    if callable(value):
+def time_function(f: float | TimeFunction, who: str, what: str = "the given value") -> TimeFunction:
+    """Return `f` as a function of time; a number is a constant."""
+    if callable(f):
         try:
-            sample = tuple(float(part) for part in value(0.0))
+            sample = tuple(float(part) for part in f(0.0))
         except (ArithmeticError, TypeError, ValueError) as error:
             raise ModelError(
                 f"{who}: a time function must return (value, rate, acceleration) at t = 0"
@@ -145,5 +143,5 @@ def time_function(
                 f"{who}: the time function returns {sample} at t = 0; "
                 "it must return three finite numbers (value, rate, acceleration)"
             )
-        return value
-    return Polynomial((scalar(value, who, what),))
+        return f
+    return Polynomial((scalar(f, who, what),))

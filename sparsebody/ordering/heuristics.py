@@ -7,9 +7,8 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 import networkx as nx
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csc_matrix, csr_array, diags_array, identity
+from scipy.sparse import coo_array, csc_array, csc_matrix, csr_array, diags_array, identity, linalg
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
 
 from sparsebody._core import graph
 from sparsebody._core import ordering as kernels
@@ -222,7 +221,7 @@ def _fiedler_vector(weight: csc_array, distance: FloatArray) -> FloatArray:
     else:
         shift = -1e-6 * weight.sum() / n  # keeps the shifted matrix regular
         start = distance - distance.mean()
-        values, modes = eigsh(laplacian, k=_MODES, sigma=shift, which="LM", v0=start)
+        values, modes = linalg.eigsh(laplacian, k=_MODES, sigma=shift, which="LM", v0=start)
         sequence = np.argsort(values)
         values, modes = values[sequence], modes[:, sequence]
     same = np.flatnonzero(values[1:] < values[1] * (1 + _EQUAL)) + 1
@@ -258,10 +257,11 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
     return postordered(pattern, graphs.with_primal_blocks(pattern, joints))
 
 
+Decomposition = Callable[[Any], tuple[int, Any]]  # by NetworkX, of a graph: width, tree of bags
+
+
 @leaves_then
-def by_tree_decomposition(
-    pattern: BlockPattern, decompose: Callable[[Any], tuple[int, Any]]
-) -> IntArray:
+def by_tree_decomposition(pattern: BlockPattern, decompose: Decomposition) -> IntArray:
     """Eliminate the joints along a tree decomposition of their graph by NetworkX. Admissible.
 
     Tree parts come leaves first. Bodlaender and Koster (2010), Inf. Comput. 208:259.

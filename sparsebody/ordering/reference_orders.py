@@ -9,9 +9,8 @@ from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import heuristics
-from sparsebody.sparse.elimination_tree import postordered
+from sparsebody.sparse import elimination_tree, treewidth
 from sparsebody.sparse.pattern import BlockPattern, Blocks, Graph, dual_graph, with_primal_blocks
-from sparsebody.sparse.treewidth import exact_width
 
 
 def random_order(pattern: BlockPattern, seed: int = 0) -> IntArray:
@@ -52,7 +51,7 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
     size = pattern.block_sizes[pattern.n_primal :]
     budget = min(_VISITS * len(joints) ** 2, _MOST_VISITS) if visits is None else visits
     joints = _anneal(dual_graph(pattern), size, joints, budget, np.random.default_rng(seed))
-    return postordered(pattern, with_primal_blocks(pattern, joints))
+    return elimination_tree.postordered(pattern, with_primal_blocks(pattern, joints))
 
 
 def _anneal(
@@ -78,8 +77,8 @@ def narrowest_fronts(pattern: BlockPattern) -> IntArray:
     60 blocks of the core, or if the search takes too long.
     """
     _check_size(pattern, "width of fronts")
-    joints = exact_width(*dual_graph(pattern), pattern.block_sizes[pattern.n_primal :])[1]
-    return postordered(pattern, with_primal_blocks(pattern, joints))
+    joints = treewidth.exact_width(*dual_graph(pattern), pattern.block_sizes[pattern.n_primal :])[1]
+    return elimination_tree.postordered(pattern, with_primal_blocks(pattern, joints))
 
 
 def least_bandwidth(pattern: BlockPattern) -> IntArray:

@@ -240,11 +240,7 @@ def _overlaid(
 
 
 def _side_by_side(
-    outline: Outline,
-    states: Sequence[State],
-    view: View,
-    snapshots: Sequence[FloatArray],
-    title: str,
+    outline: Outline, states: Sequence[State], view: View, snapshots: list[FloatArray], title: str
 ) -> Figure:
     """Draw a long mechanism lying, instant over instant, and below a close-up of its start."""
     across, up = np.ptp(view(snapshots[0]), axis=0)

@@ -19,7 +19,6 @@ from sparsebody.model.system import State
 from sparsebody.plots.outline import joint_points
 from sparsebody.plots.style import BLUE, FAINT, INK, ORANGE, TIME_COLORS, styled
 from sparsebody.sparse import elimination_tree
-from sparsebody.sparse.elimination_tree import elimination
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.tree.loops_projection import ExplicitBlocks
 
@@ -110,7 +109,7 @@ def plot_elimination_tree(pattern: BlockPattern, order: IntArray, title: str = "
 
     `order` (n_blocks,): elimination order.
     """
-    parent = elimination(pattern, order).parent
+    parent = elimination_tree.elimination(pattern, order).parent
     across, depth = tree_layout(parent)
     figure = Figure(figsize=(5.6, 4.0))
     axes = figure.add_subplot()

@@ -8,10 +8,8 @@ import numpy as np
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.model import ConstantDistance, Mechanism, State, System
 from sparsebody.model.bodies import Box, Cylinder, Mesh, Polyline, Solid, solids_of
-from sparsebody.model.joints import ConstantDistance
-from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.system import State, System
 
 _ALONG = np.linspace(0.0, 1.0, 17)[:, None]
 _BERNSTEIN = np.hstack([comb(3, k) * _ALONG**k * (1.0 - _ALONG) ** (3 - k) for k in range(4)])

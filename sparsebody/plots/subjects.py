@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model import Mechanism, State, System
-from sparsebody.model.files import mechanism_from_text
+from sparsebody.model import Mechanism, State, System, files
 from sparsebody.plots.curves import plot_drift, plot_energy, plot_path
 from sparsebody.plots.drawing import plot_mechanism, plot_motion
 from sparsebody.plots.elimination_orders import plot_spy
@@ -126,7 +125,7 @@ class TrajectoryPictures(Subject):
                 f"{record.path or record.name}: holds no mechanism, so only kinds "
                 "trajectory, energy and drift can be drawn; simulate with a source"
             )
-        mechanism = mechanism_from_text(record.source, f"{record.path}, source")
+        mechanism = files.mechanism_from_text(record.source, f"{record.path}, source")
         return MechanismPictures(mechanism, self.options, record.state(0))
 
     def motion(self) -> Figure:

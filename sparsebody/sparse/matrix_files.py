@@ -7,7 +7,6 @@ Boisvert, Pozo and Remington (1996), The Matrix Market Exchange Formats, NISTIR 
 """
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from scipy.sparse import coo_array, csc_array, tril
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ShapeError
 from sparsebody.sparse.pattern import SymmetricPattern, positions, symmetric_pattern
-from sparsebody.writing import replaced
+from sparsebody.writing import StrPath, replaced
 
 CONTENTS = ("auto", "order", "positions")  # of order files
 MATRIX_SUFFIXES = (".mtx", ".mtx.gz")
@@ -194,7 +193,7 @@ class StoredOrder:
         return f"{len(self.order)} entries, counted from {self.base}, {what}"
 
 
-def read_order(path: str | os.PathLike[str], content: str = "auto") -> StoredOrder:
+def read_order(path: StrPath, content: str = "auto") -> StoredOrder:
     """Return the order in a file; it may count from 0 or from 1.
 
     A Matrix Market vector (.mtx), or whole numbers in plain text, where % and # begin comments. Its
@@ -219,7 +218,7 @@ def read_order(path: str | os.PathLike[str], content: str = "auto") -> StoredOrd
     return StoredOrder(positions(order) if content == "positions" else order, base, content)
 
 
-def write_order(order: IntArray, path: str | os.PathLike[str]) -> None:
+def write_order(order: IntArray, path: StrPath) -> None:
     """Save an order: a Matrix Market vector (.mtx, from 1), positions (.iperm) or text (from 0).
 
     The file is replaced as a whole, or not at all; OutputError if it cannot be written.
@@ -276,9 +275,7 @@ class _BlockStructure(NamedTuple):
     is_dual: BoolArray | None = None
 
 
-def read_pattern(
-    path: str | os.PathLike[str], blocks: str | os.PathLike[str] | None = None
-) -> SymmetricPattern:
+def read_pattern(path: StrPath, blocks: StrPath | None = None) -> SymmetricPattern:
     """Return the pattern of a symmetric matrix (.mtx, .mtx.gz) or a METIS graph (.graph).
 
     The vertices of a graph have as many rows as they weigh, one where they do not; those of a

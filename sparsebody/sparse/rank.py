@@ -116,7 +116,7 @@ def independent_rows(
         member = by_component[start[c] : start[c + 1]]
         part = make_part(member, sweep=True)
         row_choices.equilibrate(part)
-        large = _decide_large(part, least_singular_value)
+        large = _by_sweep(part, least_singular_value)
         keep[part.index] = large.keep
         methods = dict.fromkeys([*decision.method.split("; "), large.method])
         decision = RankDecision(
@@ -134,9 +134,7 @@ def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecis
     return RankDecision(choice.keep, choice.gap, not doubt, method or choice.method, doubt)
 
 
-def _decide_large(
-    part: PartOfRows, least_singular_value: LeastSingularValue | None
-) -> RankDecision:
+def _by_sweep(part: PartOfRows, least_singular_value: LeastSingularValue | None) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
     Two that are clear and agree are right, unless the kept rows are poorly conditioned; otherwise

@@ -27,8 +27,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, qr
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse import csgraph, csr_array
 
 from sparsebody import tolerances
 from sparsebody._core import graph
@@ -86,9 +85,10 @@ class RowsOnDemand:
         return self.make(self.number[index], threads=threads)
 
 
-def kernel_part(
-    pattern: BlockPattern, rows: FloatArray
-) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
+KernelPart = tuple[FloatArray, IntArray, IntArray, IntArray]
+
+
+def kernel_part(pattern: BlockPattern, rows: FloatArray) -> KernelPart:
     """Return rows as kernels take them: (rows, ends, first row of each joint, freedoms)."""
     return rows, pattern.ends, pattern.dual_offsets, pattern.primal_sizes
 
@@ -303,9 +303,10 @@ def small_choice(part: PartOfRows, component_start: IntArray) -> RowChoice:
     return RowChoice(keep, gap, PIVOTED, float(least.min()), float(largest.max()))
 
 
-def _extremes(
-    remainders: FloatArray, starts: IntArray, tolerance: float
-) -> tuple[IntArray, FloatArray, FloatArray]:
+Extremes = tuple[IntArray, FloatArray, FloatArray]
+
+
+def _extremes(remainders: FloatArray, starts: IntArray, tolerance: float) -> Extremes:
     """Return rank, least remainder kept and largest dropped of each component."""
     keep = remainders > tolerance
     rank = np.add.reduceat(keep.astype(np.intp), starts)
@@ -387,7 +388,7 @@ def wide_choices(part: PartOfRows) -> Iterator[RowChoice]:
 def smallest_singular_value(rows: csr_array) -> float:
     """Return an estimate by the inverse of rows rows'; 0 for dependent rows."""
     schur = (rows @ rows.T).tocsr()
-    factor = _band_factor(schur, reverse_cuthill_mckee(schur, symmetric_mode=True))
+    factor = _band_factor(schur, csgraph.reverse_cuthill_mckee(schur, symmetric_mode=True))
     if factor is None:
         return 0.0
     inverse = partial(cho_solve_banded, (factor, True), check_finite=False)

@@ -47,6 +47,9 @@ class Derivation(NamedTuple):
     children: tuple[Key, ...]  # without small ones
 
 
+Derived = tuple[Key, Derivation]  # a subtree, and its root
+
+
 class Shape(NamedTuple):
     """The parts of a production."""
 
@@ -67,15 +70,13 @@ class Productions:
     numbers: dict[Shape, int] = field(default_factory=dict)
     widths: list[int] = field(default_factory=list)  # scalar rows of the largest front of each
 
-    def derivations(
-        self, tree: Elimination, labels: Sequence[Label]
-    ) -> list[tuple[Key, Derivation]]:
+    def derivations(self, tree: Elimination, labels: Sequence[Label]) -> list[Derived]:
         """Return the nodes of a forest, of `labels` by position, from TOP downwards."""
         forest = _Forest(tree, labels)
         number, growing = self._numbered(forest)
         n = len(labels)
         slots: dict[int, Slot] = {n: TOP}
-        derived: list[tuple[Key, Derivation]] = []
+        derived: list[Derived] = []
         for j in range(n, -1, -1):
             slot = slots.pop(j, None)
             if slot is None:
@@ -135,6 +136,7 @@ class _Forest:
 
 
 Table = Mapping[Key, frozenset[Derivation]]
+BySize = Mapping[int, frozenset[Derivation]]
 Class = tuple[Slot, int]  # the subtrees in a slot with one remainder of m
 _LEAST_SUBTREES = 3  # subtrees that a rule is read off
 _NEIGHBOURS = 4  # sizes below a subtree's that its rule is looked for with
@@ -201,12 +203,12 @@ class Rules:
         steps = {step for rules in self.rules.values() for rule in rules for step in rule.steps}
         return steps <= {0, self.period}
 
-    def predicts(self, derived: Iterable[tuple[Key, Derivation]]) -> bool:
+    def predicts(self, derived: Iterable[Derived]) -> bool:
         """Tell whether an elimination tree is one that the rules derive."""
         return all(derivation in self.derivations(key) for key, derivation in derived)
 
 
-def merged(eliminations: Iterable[Iterable[tuple[Key, Derivation]]]) -> Table:
+def merged(eliminations: Iterable[Iterable[Derived]]) -> Table:
     """Return the derivations of all subtrees of some eliminations."""
     table: dict[Key, set[Derivation]] = defaultdict(set)
     for derived in eliminations:
@@ -278,7 +280,7 @@ def _needed(known: Rules, slot: Slot, first: int, step: int) -> list[Key] | None
         m += step
 
 
-def _affine_end(by_size: Mapping[int, frozenset[Derivation]], period: int) -> tuple[Rule, ...]:
+def _affine_end(by_size: BySize, period: int) -> tuple[Rule, ...]:
     """Return rules for as many as possible of the largest sizes of a class, none if for few."""
     by_size, rules = dict(sorted(by_size.items(), reverse=True)), list[Rule]()
     begin, n_rules = -1, 0
@@ -293,9 +295,7 @@ def _affine_end(by_size: Mapping[int, frozenset[Derivation]], period: int) -> tu
     return tuple([rule.moved((begin - rule.start) // period, period) for rule in rules[:n_rules]])
 
 
-def _best_rule(
-    by_size: Mapping[int, frozenset[Derivation]], m: int, node: Derivation, period: int
-) -> Rule | None:
+def _best_rule(by_size: BySize, m: int, node: Derivation, period: int) -> Rule | None:
     """Return the rule through a derivation that most sizes, descending, have; None if few do."""
     best, most = None, _LEAST_SUBTREES - 1
     for other in islice((size for size in by_size if size < m), _NEIGHBOURS):

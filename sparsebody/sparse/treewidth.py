@@ -8,20 +8,14 @@ size of the largest front.
 from itertools import combinations, count
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import maximum_flow
+from scipy.sparse import coo_array, csgraph, csr_array
 
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import OrderingError
+from sparsebody.sparse import pattern as graphs
 from sparsebody.sparse.elimination_tree import core_joints
-from sparsebody.sparse.pattern import (
-    BlockPattern,
-    cuthill_mckee,
-    dual_graph,
-    landmark_distances,
-    primal_graph,
-)
+from sparsebody.sparse.pattern import BlockPattern
 
 _LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
 _LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked for
@@ -56,8 +50,8 @@ def crossing_bound(pattern: BlockPattern) -> int:
 
 def _corner_distances(pattern: BlockPattern) -> FloatArray:
     """Return distances (4, n_primal) from two blocks far apart and two between, or zeros."""
-    graph, n_duals = primal_graph(pattern), np.diff(pattern.adjacency[0])[: pattern.n_primal]
-    distance = landmark_distances(pattern, 2).T
+    graph, n_duals = graphs.primal_graph(pattern), np.diff(pattern.adjacency[0])[: pattern.n_primal]
+    distance = graphs.landmark_distances(pattern, 2).T
     between = distance.min(axis=0)
     for _ in range(2):
         corner = np.lexsort((n_duals, -between))[0]
@@ -90,7 +84,7 @@ def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> 
     end = np.concatenate([b, a, left, np.full(len(right), n + 1)])
     values = np.concatenate([capacity, capacity, many]).astype(np.int32)
     network = csr_array(coo_array((values, (start, end)), shape=(n + 2, n + 2)))
-    flow = coo_array(maximum_flow(network, n, n + 1).flow)
+    flow = coo_array(csgraph.maximum_flow(network, n, n + 1).flow)
     following: dict[int, list[int]] = {}
     for node, successor, amount in np.stack([flow.row, flow.col, flow.data], axis=1).tolist():
         if amount > 0:
@@ -135,7 +129,7 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
     pattern = _part(pattern)
     core = _core(pattern)
     size, n = core.block_sizes, core.n_primal
-    joints = kernels.minor_min_width(dual_graph(core), size[n:])
+    joints = kernels.minor_min_width(graphs.dual_graph(core), size[n:])
     indptr, indices = core.adjacency
     first = np.repeat(np.arange(n), np.diff(indptr[: n + 1]))
     around = np.bincount(first, size[indices[: len(first)]], minlength=n)
@@ -152,7 +146,7 @@ def _part(pattern: BlockPattern) -> BlockPattern:
     """Return the pattern, or a part of a large one: a bound of a subgraph holds for the whole."""
     if pattern.n_primal <= _LARGEST:
         return pattern
-    return pattern.part(cuthill_mckee(pattern)[:_LARGEST])
+    return pattern.part(graphs.cuthill_mckee(pattern)[:_LARGEST])
 
 
 def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[int, IntArray]:

@@ -4,12 +4,11 @@ import math
 
 import numpy as np
 
-from sparsebody import arrays
+from sparsebody import arrays, tolerances
 from sparsebody._core import model as native
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.spatial.transform import inverse_transform, skew, unskew
-from sparsebody.tolerances import INERTIA_TOLERANCE, MOMENT_TOLERANCE
 
 
 def spatial_inertia(
@@ -97,9 +96,9 @@ def inertia_verdicts(inertia: FloatArray) -> tuple[FloatArray, BoolArray]:
     moments = principal_moments(inertia)
     low, middle, high = moments.T
     difference = np.abs(inertia - np.swapaxes(inertia, 1, 2)).max(axis=(1, 2))
-    is_symmetric = difference <= INERTIA_TOLERANCE * np.abs(inertia).max(axis=(1, 2))
-    zero = MOMENT_TOLERANCE * np.maximum(-low, high)
-    is_possible = high <= (1.0 + INERTIA_TOLERANCE) * (low + middle)
+    is_symmetric = difference <= tolerances.INERTIA_TOLERANCE * np.abs(inertia).max(axis=(1, 2))
+    zero = tolerances.MOMENT_TOLERANCE * np.maximum(-low, high)
+    is_possible = high <= (1.0 + tolerances.INERTIA_TOLERANCE) * (low + middle)
     return moments, np.array([is_symmetric, low >= -zero, is_possible, low > zero])
 
 

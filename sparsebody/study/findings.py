@@ -9,8 +9,7 @@ from operator import le
 
 import numpy as np
 
-from sparsebody.study.fits import Crossover, Growth, crossover, growth
-from sparsebody.study.plan import AUTO
+from sparsebody.study import fits, plan
 from sparsebody.study.rows import Row, case_of_row
 
 OURS = "sparse"  # label of the sparse method with automatic ordering and factorization
@@ -47,16 +46,16 @@ class FamilyRows:
         labels = [
             label
             for label, rows in self.rows.items()
-            if len({row["n_bodies"] for row in rows}) > 1 and rows[0]["ordering"] in ("", AUTO)
+            if len({row["n_bodies"] for row in rows}) > 1 and rows[0]["ordering"] in ("", plan.AUTO)
         ]
         return sorted(labels, key=lambda label: (label != OURS, label))
 
-    def growth(self, label: str, column: str, smallest: float) -> Growth | None:
+    def growth(self, label: str, column: str, smallest: float) -> fits.Growth | None:
         """Return the fitted power of n of a column."""
         curve = self.curve(label, column)
-        return growth(np.array(list(curve)), np.array(list(curve.values())), smallest)
+        return fits.growth(np.array(list(curve)), np.array(list(curve.values())), smallest)
 
-    def crossovers(self, accuracy: float = math.inf) -> dict[str, Crossover]:
+    def crossovers(self, accuracy: float = math.inf) -> dict[str, fits.Crossover]:
         """Return from which size on ours is faster than each other method.
 
         Only sizes at which the errors of both are within a finite `accuracy` count.
@@ -65,7 +64,7 @@ class FamilyRows:
             return {}
         own = self.curve(OURS, TIME, accuracy)
         others = {label: self.curve(label, TIME, accuracy) for label in self.rows if label != OURS}
-        crossovers = {label: crossover(own, other) for label, other in others.items()}
+        crossovers = {label: fits.crossover(own, other) for label, other in others.items()}
         return {label: one for label, one in crossovers.items() if one is not None}
 
 

@@ -17,11 +17,10 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.methods import SPARSE
-from sparsebody.study import machine
+from sparsebody.study import machine, rows
 from sparsebody.study import study_references as references
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import AUTO, PEER, Case, Series, Settings, Study
-from sparsebody.study.rows import Row, blank_row
 from sparsebody.tree import TreeDynamics, tree_dynamics
 
 _TURNS = 60  # of two methods that are compared, each shorter than a time slice
@@ -206,7 +205,7 @@ def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) ->
 # ---- one case ---------------------------------------------------------------------------------
 
 
-def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
+def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, rows.Row]:
     """Return the problem of a case, and what making it cost."""
     before, start = machine.memory(), time.perf_counter()
     built = study.families[case.series.family].build(case.size, case.series.seed)
@@ -218,7 +217,7 @@ def _set_up(study: Study, case: Case, folder: Path) -> tuple[Problem, Row]:
     return problem, {**spent, "system_mb": machine.memory() - before}
 
 
-def measure(study: Study, case: Case, folder: Path) -> Row:
+def measure(study: Study, case: Case, folder: Path) -> rows.Row:
     """Build, prepare, check and time one case."""
     problem, columns = _set_up(study, case, folder)
     machine.reset_peak_memory()
@@ -248,7 +247,7 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     if exact is not None and exact.error < references.TRUSTED:
         columns["error"] = references.relative_error(acceleration, exact)
         columns |= {"reference_error": exact.error, "kappa": exact.kappa}
-    return blank_row(
+    return rows.blank_row(
         case,
         n_bodies=problem.system.n_bodies,
         n_joints=problem.system.n_joints,
@@ -263,11 +262,11 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     )
 
 
-def solve_reference(study: Study, case: Case, folder: Path) -> Row:
+def solve_reference(study: Study, case: Case, folder: Path) -> rows.Row:
     """Make and store the state of a case, and its reference if it is to have one."""
     problem, _ = _set_up(study, case, folder)
     references.store_state(study, case, problem.state, folder)
     if study.has_reference(case):
         solve = references.pivoted if study.reference is None else study.reference.load()
         references.store_reference(solve(problem), case, folder)
-    return blank_row(case)
+    return rows.blank_row(case)

@@ -1,6 +1,5 @@
 """Studies: families, cases, and how each is measured; read from TOML files and checked."""
 
-import importlib
 import importlib.util
 import sys
 import tomllib
@@ -10,14 +9,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from sparsebody.errors import ModelError, StudyError
+from sparsebody import errors, schemas
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.methods import METHODS, SPARSE
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS, available_orderings
-from sparsebody.schemas import schema_fault
 from sparsebody.study.families import Family, check_family, function_named
 from sparsebody.tree import TREE_METHODS
+
+Entries = Mapping[str, Any]  # by name
 
 PEER = "peer"  # the method of cases that an engine outside the package runs
 AUTO = "auto"
@@ -102,7 +102,7 @@ class Study:
     families: Mapping[str, Family]
     cases: tuple[Case, ...]  # small ones first
     settings: Settings
-    document: Mapping[str, Any]  # as it stands in the file, for other processes
+    document: Entries  # as it stands in the file, for other processes
     peers: Mapping[str, Hook] = field(default_factory=dict)
     reference: Hook | None = None
     violation: Hook | None = None  # of a problem and accelerations: how well joints are obeyed
@@ -152,8 +152,8 @@ def read_study(path: Path) -> Study:
     document = _document(path)
     try:
         return study_of({"title": path.stem} | document)
-    except StudyError as error:
-        raise StudyError(f"{path}: {error}") from error
+    except errors.StudyError as error:
+        raise errors.StudyError(f"{path}: {error}") from error
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -161,20 +161,20 @@ def _document(path: Path) -> dict[str, Any]:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise StudyError(f"{path}: cannot be read: {error.strerror}") from error
+        raise errors.StudyError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise StudyError(f"{path}: not TOML: {error}") from error
+        raise errors.StudyError(f"{path}: not TOML: {error}") from error
     if isinstance(paths := document.get("paths"), list):
         document["paths"] = [str((path.parent / str(folder)).resolve()) for folder in paths]
     base = document.pop("base", None)
     return document if base is None else _document(path.parent / str(base)) | document
 
 
-def study_of(document: Mapping[str, Any]) -> Study:
+def study_of(document: Entries) -> Study:
     """Return the study that a document describes; errors as of `read_study`."""
-    fault = schema_fault(document, "sparsebody.study")
+    fault = schemas.schema_fault(document, "sparsebody.study")
     if fault is not None:
-        raise StudyError(fault)
+        raise errors.StudyError(fault)
     for name, entry in document["families"].items():
         if ":" not in entry["mechanism"]:
             _check_name(entry["mechanism"], GALLERY, f"families.{name}.mechanism")
@@ -198,8 +198,8 @@ def study_of(document: Mapping[str, Any]) -> Study:
     try:
         for family in study.families.values():
             check_family(family)
-    except ModelError as error:
-        raise StudyError(str(error)) from error
+    except errors.ModelError as error:
+        raise errors.StudyError(str(error)) from error
     cases = dict(_cases(study, document))
     limits = {case: limit for case, limit in cases.items() if limit is not None}
     return replace(study, cases=tuple(sorted(cases)), time_limits=limits)
@@ -209,7 +209,7 @@ def _hook(function: str | None) -> Hook | None:
     return None if function is None else Hook(function)
 
 
-def _family(name: str, entry: Mapping[str, Any]) -> Family:
+def _family(name: str, entry: Entries) -> Family:
     parameters = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in entry.get("parameters", {}).items()
@@ -220,7 +220,7 @@ def _family(name: str, entry: Mapping[str, Any]) -> Family:
 
 def _check_name(name: str, known: Any, place: str) -> None:
     if name not in known:
-        raise StudyError(f"{place}: there is no {name!r}; there are {', '.join(known)}")
+        raise errors.StudyError(f"{place}: there is no {name!r}; there are {', '.join(known)}")
 
 
 def _check_modules(study: Study) -> None:
@@ -229,7 +229,7 @@ def _check_modules(study: Study) -> None:
     try:
         study.prepare()
     except ImportError as error:
-        raise StudyError(f"modules: {error}; {remedy}") from error
+        raise errors.StudyError(f"modules: {error}; {remedy}") from error
     hooks = {f"peers.{name}.function": hook for name, hook in study.peers.items()}
     of_study = (study.reference, study.violation, study.promises)
     places = ("reference.function", "reference.violation", "promises")
@@ -247,13 +247,13 @@ def _check_modules(study: Study) -> None:
         except ImportError:
             exists = False
         if not exists:
-            raise StudyError(f"{place}: there is no module {module!r}; {remedy}")
+            raise errors.StudyError(f"{place}: there is no module {module!r}; {remedy}")
 
 
 # ---- cases ------------------------------------------------------------------------------------
 
 
-def _cases(study: Study, document: Mapping[str, Any]) -> Iterator[tuple[Case, float | None]]:
+def _cases(study: Study, document: Entries) -> Iterator[tuple[Case, float | None]]:
     """Yield the cases of all runs with their own time limits [s].
 
     What a method is not meant for is left out.
@@ -269,7 +269,7 @@ def _cases(study: Study, document: Mapping[str, Any]) -> Iterator[tuple[Case, fl
                 yield Case(size, series), run.get("time_limit")
 
 
-def _series(study: Study, run: Mapping[str, Any], place: str) -> Iterator[Series]:
+def _series(study: Study, run: Entries, place: str) -> Iterator[Series]:
     families = run.get("families", list(study.families))
     peers = run.get("peers", [])
     methods = run.get("methods", [] if peers else [SPARSE])
@@ -293,9 +293,7 @@ def _series(study: Study, run: Mapping[str, Any], place: str) -> Iterator[Series
                 yield Series(name, PEER, "", "", peer, seed)
 
 
-def _names(
-    run: Mapping[str, Any], key: str, known: Mapping[str, Any], here: list[str], place: str
-) -> list[str]:
+def _names(run: Entries, key: str, known: Entries, here: list[str], place: str) -> list[str]:
     """Return orderings or factorizations; "all" stands for those that can be used here."""
     names: list[str] = []
     for name in run.get(key, [AUTO]):

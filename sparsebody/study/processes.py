@@ -29,8 +29,7 @@ from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import IO, Any
 
-from sparsebody import ranks
-from sparsebody.errors import StudyError, required_package
+from sparsebody import errors, ranks
 from sparsebody.study import machine
 
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
@@ -227,7 +226,7 @@ class ClusterExecutor(Executor):
         while self._client.status == "connecting":
             time.sleep(_POLL)
         if self._client.status != "running":
-            raise StudyError(
+            raise errors.StudyError(
                 "the Dask scheduler was lost, and none answered at its address; the rows that came "
                 "are kept, and the same command goes on when there is one"
             ) from error
@@ -248,11 +247,11 @@ def cluster_executor(scheduler: str, jobs: int) -> Iterator[Executor]:
     """
     with ExitStack() as stack:
         address = _address(scheduler, jobs, stack)
-        distributed = required_package("distributed", "--scheduler needs Dask", "study")
+        distributed = errors.required_package("distributed", "--scheduler needs Dask", "study")
         try:
             pool = ClusterExecutor(distributed.Client(address))
         except (OSError, ValueError) as error:
-            raise StudyError(f"no Dask scheduler answers at {address}: {error}") from error
+            raise errors.StudyError(f"no Dask scheduler answers at {address}: {error}") from error
         stack.callback(pool.shutdown, wait=False, cancel_futures=True)
         yield pool
 
@@ -262,11 +261,11 @@ def _address(scheduler: str, jobs: int, stack: ExitStack) -> Any:
     if scheduler not in BATCH_SYSTEMS:
         return scheduler
     needs = f"--scheduler {scheduler} needs dask-jobqueue"
-    dask_jobqueue = required_package("dask_jobqueue", needs, "study")
+    dask_jobqueue = errors.required_package("dask_jobqueue", needs, "study")
     try:
         cluster = getattr(dask_jobqueue, f"{scheduler.upper()}Cluster")()
     except (ValueError, OSError) as error:
-        raise StudyError(
+        raise errors.StudyError(
             f"no jobs of {scheduler}: {' '.join(str(error).split())}; Dask reads queue, cores, "
             f"memory and walltime from the key jobqueue.{scheduler} of ~/.config/dask/*.yaml"
         ) from error

@@ -4,7 +4,8 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -16,13 +17,11 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import StudyError
 from sparsebody.plots import Line, plot_growth, plot_spy, save_figure
 from sparsebody.plots import elimination_orders as orders
-from sparsebody.study import findings, pages
+from sparsebody.study import findings, machine, pages, runner
 from sparsebody.study.families import Family
 from sparsebody.study.findings import ACCURATE, ERROR, OURS, TIME, FamilyRows
-from sparsebody.study.machine import environments
 from sparsebody.study.plan import AUTO, Study, study_of
 from sparsebody.study.rows import Row, read_results
-from sparsebody.study.runner import DOCUMENT
 from sparsebody.writing import write_errors
 
 SMALLEST = 128.0  # sizes from which on growth is fitted, unless there are too few
@@ -33,7 +32,8 @@ _LEAST_POINTS = 3
 _SECONDS = "CPU time of one evaluation [s]"
 _PHASES = ("kinematics_seconds", "factorize_seconds", "solve_seconds", TIME, "forces_seconds")
 _PREPARATION = ("build", "compile", "analyze")
-Lines = Callable[..., Iterator[tuple[str, ...]]]
+Cells = tuple[str, ...]  # of a row
+Lines = Callable[..., Iterator[Cells]]
 """lines(family, ...): lines of a table about it."""
 
 
@@ -93,26 +93,31 @@ def _findings(study: Study | None, rows: Sequence[Row]) -> list[findings.Finding
 
 def _study_in(folder: Path) -> Study | None:
     """Return the study of the results in a folder; None where it cannot be used here."""
-    file = folder / DOCUMENT
+    file = folder / runner.DOCUMENT
     try:
         return study_of(json.loads(file.read_text())) if file.exists() else None
     except (StudyError, ValueError):  # modules or peers that are not on this machine
         return None
 
 
+@dataclass(frozen=True, eq=False)
 class _Report:
     """The parts of one report; its pictures are saved as the parts are made."""
 
-    def __init__(
-        self, rows: Sequence[Row], study: Study | None, output: Path, smallest: float
-    ) -> None:
-        self.rows, self.study, self.output, self.smallest = rows, study, output, smallest
-        self.families = findings.families(rows)
+    rows: Sequence[Row]
+    study: Study | None
+    output: Path
+    smallest: float  # size from which on growth is fitted
+
+    @cached_property
+    def families(self) -> list[FamilyRows]:
+        """The finished rows by family."""
+        return findings.families(self.rows)
 
     def parts(self, folder: Path, patterns: bool) -> Iterator[pages.Part]:
         """Yield all of them; the environment is that recorded in the folder."""
         yield from self._head(folder)
-        header: Sequence[str] = ("promise", "bodies: measured", "limit", "verdict")
+        header: Cells = ("promise", "bodies: measured", "limit", "verdict")
         promises = map(astuple, _findings(self.study, self.rows))
         yield from _section("Promises", "", header, promises)
         yield from self._crossovers()
@@ -139,7 +144,7 @@ class _Report:
         header = ("method", "status", "message", "families and sizes")
         yield from _section("Not measured", text, header, findings.failures(self.rows))
 
-    def _lines(self, lines_of: Lines, *arguments: float) -> Iterator[tuple[str, ...]]:
+    def _lines(self, lines_of: Lines, *arguments: float) -> Iterator[Cells]:
         return chain.from_iterable(lines_of(family, *arguments) for family in self.families)
 
     def _save(self, figure: Figure, name: str, caption: str) -> pages.Picture:
@@ -156,7 +161,7 @@ class _Report:
             "least-squares fits in logarithms."
         )
         keys = ("processor", "cores", "memory_gb", "python", "packages", "blas", "commit")
-        recorded = environments(folder)
+        recorded = machine.environments(folder)
         for one in recorded[-1:]:
             yield pages.Table(("where", ""), [(key, str(one.get(key, ""))) for key in keys])
         if len(recorded) > 1:
@@ -234,7 +239,7 @@ class _Report:
                 figure = plot_growth(lines, ylabel, family.name)
                 yield self._save(figure, f"{family.name}-{name}", f"{name}, {family.name}")
 
-    def _growth_cells(self, family: FamilyRows, label: str) -> tuple[str, ...]:
+    def _growth_cells(self, family: FamilyRows, label: str) -> Cells:
         curve = family.curve(label, TIME)
         if not curve:
             return label, "", "", "", "", ""
@@ -271,12 +276,12 @@ class _Report:
         text = "Microseconds, operations and memory for each body."
         phases = ("kinematics and assembly", "factorize", "solve", "all", "with joint forces")
         work = ("flops", "GFLOP/s of factorize", "kB", *_PREPARATION)
-        columns: Sequence[str] = ("family", "bodies", *phases, *work)
+        columns: Cells = ("family", "bodies", *phases, *work)
         yield from _section("Where the time of sparse goes", text, columns, self._lines(_profile))
         columns = ("family", "method", "bodies", "shuffled / ordered")
         yield from _section("Shuffled numbering", "", columns, self._shuffled(study))
 
-    def _shuffled(self, study: Study) -> Iterator[tuple[str, ...]]:
+    def _shuffled(self, study: Study) -> Iterator[Cells]:
         """Yield how many times slower methods are with bodies and joints in a random order."""
         by_name = {family.name: family for family in self.families}
         for name, family in by_name.items():
@@ -328,9 +333,7 @@ class _Report:
 # ---- lines of tables --------------------------------------------------------------------------
 
 
-def _section(
-    title: str, text: str, header: Sequence[str], lines: Iterable[tuple[str, ...]]
-) -> Iterator[pages.Part]:
+def _section(title: str, text: str, header: Cells, lines: Iterable[Cells]) -> Iterator[pages.Part]:
     """Yield a heading, a paragraph and a table; nothing where it has no lines."""
     if table := list(lines):
         yield pages.Heading(title)
@@ -339,7 +342,7 @@ def _section(
         yield pages.Table(header, table)
 
 
-def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[tuple[str, ...]]:
+def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[Cells]:
     """Yield one line for each other method; at any accuracy, with the errors of both."""
     for label, crossover in family.crossovers(accuracy).items():
         if label not in family.methods:
@@ -355,7 +358,7 @@ def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[tuple[str, ...]
         yield *line, *known
 
 
-def _accuracy(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+def _accuracy(family: FamilyRows) -> Iterator[Cells]:
     """Yield for each method its worst error, and that of its largest mechanism."""
     for label, rows in family.rows.items():
         known = [row for row in rows if math.isfinite(row[ERROR])]
@@ -370,7 +373,7 @@ def _accuracy(family: FamilyRows) -> Iterator[tuple[str, ...]]:
         yield family.name, label, within, of_worst, f"{large['n_bodies']}", *of_large
 
 
-def _cases(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+def _cases(family: FamilyRows) -> Iterator[Cells]:
     ours = family.curve(OURS, TIME) if OURS in family.rows else {}
     for label, rows in family.rows.items():
         for row in sorted(rows, key=lambda row: row["n_bodies"]):
@@ -380,7 +383,7 @@ def _cases(family: FamilyRows) -> Iterator[tuple[str, ...]]:
             yield family.name, f"{n}", label, f"{us:.4g}", f"{us / n:.3g}", *accuracy, ratio
 
 
-def _profile(family: FamilyRows) -> Iterator[tuple[str, ...]]:
+def _profile(family: FamilyRows) -> Iterator[Cells]:
     rows = [row for row in family.rows.get(OURS, ()) if row["forces_seconds"] > 0.0]
     for row in sorted(rows, key=lambda row: row["n_bodies"]):
         n = row["n_bodies"]
@@ -404,7 +407,7 @@ def _contests(family: FamilyRows) -> Iterator[tuple[str, int, Row, list[Row]]]:
             yield family.name, n, rows[AUTO], others
 
 
-def _contest_cells(name: str, n: int, automatic: Row, others: Sequence[Row]) -> tuple[str, ...]:
+def _contest_cells(name: str, n: int, automatic: Row, others: Sequence[Row]) -> Cells:
     quickest = min(others, key=_ratio)
     best = next((row["flops"] for row in others if row["ordering"] == BEST), math.nan)
     flops_ratio = automatic["flops"] / best
@@ -414,9 +417,9 @@ def _contest_cells(name: str, n: int, automatic: Row, others: Sequence[Row]) -> 
     return name, str(n), taken, str(len(others)), other, f"{quickest[RATIO]:.2f}", ratio
 
 
-def _ordering_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def _ordering_cells(rows: Sequence[Row]) -> list[Cells]:
     """Return the cells of orderings, the quickest first, with times over that of "auto"."""
-    cells: list[tuple[str, ...]] = []
+    cells: list[Cells] = []
     for row in sorted(rows, key=_ratio):
         name = f"auto: {row['chosen_ordering']}" if row["ordering"] == AUTO else row["ordering"]
         work = f"{row['nnz_l']}", f"{row['flops']:.3g}", f"{row['largest_front']}"

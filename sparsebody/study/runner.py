@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from pathlib import Path
 
-from sparsebody import ranks
+from sparsebody import ranks, writing
 from sparsebody.errors import StudyError
 from sparsebody.study.machine import record_environment
 from sparsebody.study.measure import measure, solve_reference
@@ -18,7 +18,6 @@ from sparsebody.study.plan import Case, Series, Study
 from sparsebody.study.processes import Failure, cluster_executor, executor, isolated
 from sparsebody.study.rows import Journal, Row, blank_row, write_results
 from sparsebody.study.study_references import forget_missing, give_up_reference, is_settled
-from sparsebody.writing import write_errors
 
 Report = Callable[[Case, Row, int, int], None]
 """report(case, row, done, all): called after every case."""
@@ -74,7 +73,7 @@ def run_study(
     if not study.cases:
         raise StudyError("no method of this study suits any of its families; nothing would run")
     with Journal(folder, study) as journal:
-        with write_errors(folder):
+        with writing.write_errors(folder):
             (folder / DOCUMENT).write_text(json.dumps(study.document, indent=1) + "\n")
         known = {
             case: row

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, diags_array
-from scipy.sparse.linalg import splu
+from scipy.sparse import csc_array, csr_array, diags_array, linalg
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -44,7 +43,7 @@ def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
     constraint = dynamics.evaluate(problem.state).constraint
     K = saddle_csc(dynamics.structure.matrix(constraint))
     scaled = scaled_saddle(K, dynamics.structure.pattern.n_primal_rows)[1]
-    return symmetric_condition(scaled, splu(scaled).solve)
+    return symmetric_condition(scaled, linalg.splu(scaled).solve)
 
 
 def scaled_saddle(K: csc_array | csr_array, n_primal: int) -> tuple[FloatArray, csc_array]:

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partialmethod, total_ordering, wraps
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from sparsebody import errors, tolerances
 from sparsebody.arrays import FloatArray
 from sparsebody.equations.system_motion import SystemMotion
-from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.system import State
-from sparsebody.tolerances import FUNCTION_CLOSURE
 from sparsebody.tree import recursions
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -38,6 +38,7 @@ class ExplicitMotion(NamedTuple):
     qd: FloatArray  # (n_velocities,) G v
 
 
+@dataclass(frozen=True, eq=False)
 class LoopClosure:
     """Positions of the tree as a function of independent variables, differentiated for the user.
 
@@ -57,28 +58,25 @@ class LoopClosure:
         y, such as the angular velocity of a platform; default: v = dy/dt. (3.6).
     """
 
-    def __init__(
-        self,
-        tree: SpanningTree,
-        gamma: Callable[[Any], Numbers],
-        *,
-        jacobian: Callable[[FloatArray], Numbers] | None = None,
-        bias: Callable[[FloatArray, FloatArray], Numbers] | None = None,
-        rates: Callable[[Any, FloatArray], Numbers] | None = None,
-    ) -> None:
-        if (jacobian is None) != (bias is None):
-            raise ModelError(
-                f"{'jacobian' if jacobian else 'bias'} is given alone; give both, or neither"
-            )
-        prescribed = tree.system.coordinates.prescribed
+    tree: SpanningTree
+    gamma: Callable[[Any], Numbers]
+    _: KW_ONLY
+    jacobian: Callable[[FloatArray], Numbers] | None = None
+    bias: Callable[[FloatArray, FloatArray], Numbers] | None = None
+    rates: Callable[[Any, FloatArray], Numbers] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.jacobian is None) != (self.bias is None):
+            alone = "jacobian" if self.jacobian else "bias"
+            raise errors.ModelError(f"{alone} is given alone; give both, or neither")
+        system = self.tree.system
+        prescribed = system.coordinates.prescribed
         if len(prescribed):
-            joint = int(tree.system.coordinates.joint[prescribed[0]])
-            raise ModelError(
-                f"joint {tree.system.joint_names[joint]!r} has a prescribed motion; leave it "
+            joint = int(system.coordinates.joint[prescribed[0]])
+            raise errors.ModelError(
+                f"joint {system.joint_names[joint]!r} has a prescribed motion; leave it "
                 "out where independent variables tell the motion"
             )
-        self.tree = tree
-        self.gamma, self.jacobian, self.bias, self.rates = gamma, jacobian, bias, rates
 
     def position(self, y: FloatArray) -> FloatArray:
         """Return q = gamma(y)."""
@@ -92,7 +90,7 @@ class LoopClosure:
         tree = self.tree
         names = [tree.system.joint_names[int(j)] for j in tree.joint if j >= 0]
         if sorted(names) != sorted(values) or len(names) < tree.n_bodies:
-            raise ModelError(
+            raise errors.ModelError(
                 f"the loop-closure function gives {', '.join(sorted(values))}; the tree has the "
                 f"joints {', '.join(names)}"
             )
@@ -112,7 +110,7 @@ class LoopClosure:
         nv = self.tree.n_velocities
         G, g = self._in_order(self.jacobian(y), len(v)), self._in_order(self.bias(y, v))
         if G.shape != (nv, len(v)) or g.shape != (nv,):
-            raise ShapeError(
+            raise errors.ShapeError(
                 f"jacobian and bias give {G.shape} and {g.shape}; the tree has {nv} velocities, "
                 f"and there are {len(v)} independent ones"
             )
@@ -128,7 +126,7 @@ class LoopClosure:
                 bend = differentiate(lambda z: rates(z, v), y, rate)[1] @ rate
             q, slope, second = differentiate(lambda z: self._in_order(self.gamma(z)), y, rate, bend)
         except TypeError as error:
-            raise ModelError(
+            raise errors.ModelError(
                 f"the loop-closure function cannot be differentiated ({error}); write it with "
                 "NumPy's functions instead of those of math, or give jacobian and bias"
             ) from error
@@ -152,9 +150,9 @@ class LoopClosure:
         state = recursions.tree_state(tree, motion.q, motion.qd, time=time)
         error = SystemMotion(system, state).position_error
         size = 1.0 + np.abs(state.position).max(initial=0.0)
-        if np.abs(error).max(initial=0.0) > FUNCTION_CLOSURE * size:
+        if np.abs(error).max(initial=0.0) > tolerances.FUNCTION_CLOSURE * size:
             k = int(np.argmax(np.abs(error)))
-            raise ModelError(
+            raise errors.ModelError(
                 f"gamma(y) leaves joint {system.joint_names[int(system.row_joint[k])]!r} open by "
                 f"{abs(error[k]):.3g} rad or m; its angles and lengths are those of the tree's q"
             )

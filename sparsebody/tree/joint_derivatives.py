@@ -14,11 +14,10 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import System
-from sparsebody.tree import recursions
+from sparsebody.tree import recursions, tree_choice
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import NO_FORCE, NONE_PRESCRIBED, TreeMotion, checked_coordinates
 from sparsebody.tree.spanning_tree import AnyTree
-from sparsebody.tree.tree_choice import tree_of
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -37,6 +36,9 @@ class ForwardDynamicsDerivatives(NamedTuple):
     qdd_q: FloatArray
     qdd_qd: FloatArray
     qdd_tau: FloatArray  # H^-1, zero in rows and columns of prescribed coordinates
+
+
+Slopes = tuple[FloatArray, FloatArray, FloatArray]  # tau, and its derivatives by q and qd
 
 
 class TreeDerivatives:
@@ -63,7 +65,7 @@ class TreeDerivatives:
     """
 
     def __init__(self, system: System, tree: AnyTree = "minimum-nonzeros") -> None:
-        self.tree = tree = tree_of(system, tree)
+        self.tree = tree = tree_choice.tree_of(system, tree)
         self.system, n = system, tree.n_velocities
         if tree.n_loops:
             name = system.joint_names[int(tree.loop_joint[0])]
@@ -98,9 +100,7 @@ class TreeDerivatives:
         H = recursions.symmetric(self.tree.pattern, self._packed)
         return InverseDynamicsDerivatives(tau, tau_q, tau_qd, H)
 
-    def _inverse(
-        self, motion: TreeMotion, qdd: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _inverse(self, motion: TreeMotion, qdd: FloatArray) -> Slopes:
         """Return tau with its derivatives by q and qd; fill H and the rates of coordinates."""
         tree, n = self.tree, len(qdd)
         result = np.empty(n), np.zeros((n, n)), np.zeros((n, n))

@@ -11,20 +11,16 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
 
+from sparsebody import errors, tolerances
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.equations import inverse
 from sparsebody.equations.inverse import Actuation, ActuatorRows, Balance, DesiredMotion
-from sparsebody.errors import ShapeError
 from sparsebody.model.system import State, System
-from sparsebody.tolerances import SINGULAR_TOLERANCE
-from sparsebody.tree import recursions
-from sparsebody.tree.loops_aba import LoopsArticulatedBody
-from sparsebody.tree.loops_projection import explicit_at
+from sparsebody.tree import loops_aba, loops_projection, recursions, tree_choice
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, accelerations_of
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree, loop_error
-from sparsebody.tree.tree_choice import spanning_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +49,7 @@ def joint_space(system: System, state: State, tree: AnyTree = "minimum-nonzeros"
     At a consistent `state`, by a tree or one of TREE_CHOICES; ModelError if H, which is
     dense, is too large.
     """
-    dynamics = LoopsArticulatedBody(system, tree)
+    dynamics = loops_aba.LoopsArticulatedBody(system, tree)
     problem, tree = dynamics.problem(state), dynamics.tree
     H = recursions.dense_inertia(tree, problem.motion)
     C = recursions.joint_space_bias_force(tree, problem.motion, problem.force)
@@ -90,7 +86,7 @@ class StateSpace:
     def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         n = self.tree.n_positions
         if np.shape(x) != (n + self.tree.n_velocities,):
-            raise ShapeError(
+            raise errors.ShapeError(
                 f"x has shape {np.shape(x)}; the tree has {n} positions and "
                 f"{self.tree.n_velocities} velocities"
             )
@@ -112,7 +108,7 @@ class TreeInverseMethod(inverse.InverseMethod):
 
     def __init__(self, system: System, tree: str = "minimum-nonzeros", **options: Any) -> None:
         super().__init__(system, **options)
-        self.tree = spanning_tree(self.system, tree)
+        self.tree = tree_choice.spanning_tree(self.system, tree)
         if self.tree.n_loops and not self.takes_loops:
             raise loop_error(self.tree, self.name, ["sparse", ProjectedInverse.name])
 
@@ -159,7 +155,7 @@ class ProjectedInverse(TreeInverseMethod):
 
     def forces(self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows) -> Forces:
         """Solve (8.63), then tau_ID - tau = K' lambda."""
-        explicit, tree = explicit_at(problem), problem.tree
+        explicit, tree = loops_projection.explicit_at(problem), problem.tree
         H = recursions.dense_inertia(tree, problem.motion)
         link, wrench = tree.ends(self.actuators.joint), actuators.rows.copy()
         native.rows_to_links(tree.links, problem.motion, link, wrench)
@@ -175,17 +171,12 @@ class ProjectedInverse(TreeInverseMethod):
 
 
 def actuator_forces(
-    rates: FloatArray,
-    G: FloatArray,
-    H: FloatArray,
-    tau: FloatArray,
-    weights: FloatArray,
-    scale: FloatArray,
+    rates: FloatArray, G: FloatArray, H: FloatArray, tau: FloatArray, w: FloatArray, s: FloatArray
 ) -> tuple[FloatArray, int]:
-    """Return u (p,) with G_u' u = G' tau and least sum(weights u^2), and the rank of G_u. (8.63).
+    """Return u (p,) with G_u' u = G' tau and least sum(w u^2), and the rank of G_u. (8.63).
 
     G_u = rates @ G of `rates` (p, n) for unit velocities of the tree, G (n, m). What actuators
-    cannot balance of `tau` (n,) is least in the metric of H (n, n); `scale` (p,) makes rates about
+    cannot balance of `tau` (n,) is least in the metric of H (n, n); s (p,) scales rates to about
     one.
     """
     p, m = len(rates), G.shape[1]
@@ -194,12 +185,12 @@ def actuator_forces(
     L = cholesky(H, lower=True)
     motions = qr(L.T @ G, mode="economic")[0]
     whole = solve_triangular(L, rates.T, lower=True)
-    U, singular, Vt = svd(scale[:, None] * (whole.T @ motions))
-    rank = int(np.count_nonzero(singular > SINGULAR_TOLERANCE))
+    U, singular, Vt = svd(s[:, None] * (whole.T @ motions))
+    rank = int(np.count_nonzero(singular > tolerances.SINGULAR_TOLERANCE))
     right = motions.T @ solve_triangular(L, tau, lower=True)
     force = U[:, :rank] @ (Vt[:rank] @ right / singular[:rank])
-    null, stiff = U[:, rank:], weights * scale**2
+    null, stiff = U[:, rank:], w * s**2
     if rank < p:
         square = null.T @ (stiff[:, None] * null)
         force -= null @ cho_solve((cholesky(square, lower=True), True), null.T @ (stiff * force))
-    return scale * force, rank
+    return s * force, rank

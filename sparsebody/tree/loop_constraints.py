@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsebody import errors
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.equations.system_motion import padded
-from sparsebody.errors import ModelError, check_name
 from sparsebody.spatial import motion_cross
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.recursions import link_accelerations
@@ -263,11 +263,11 @@ def loop_equations(
 
     Raises UnknownNameError if there are no such coordinates, ModelError if K is too large.
     """
-    check_name(coordinates, COORDINATES, "coordinates")
+    errors.check_name(coordinates, COORDINATES, "coordinates")
     clusters = loop_clusters(problem.tree) if clusters is None else clusters
     n_entries = int(clusters.start[-1])
     if n_entries > MOST_ENTRIES:
-        raise ModelError(
+        raise errors.ModelError(
             f"K of {problem.system.name!r} has {n_entries:.2g} entries in "
             f"{clusters.n_clusters} loop clusters; use method 'sparse'"
         )

@@ -9,20 +9,19 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dsytrf, dsytrs
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csgraph
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError, RankWarning, SingularSystemError, check_name, warn_user
 from sparsebody.model.system import System
 from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
-from sparsebody.tree import loop_constraints
+from sparsebody.tree import loop_constraints, recursions
 from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free_equations
-from sparsebody.tree.recursions import ltl_factor, symmetric
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 
+Unknowns: TypeAlias = tuple[FloatArray, FloatArray]  # x and lambda (m,)
 Solution: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]  # x, lambda (m,), and kept rows
 
 
@@ -98,7 +97,7 @@ class LoopsDirect(LoopDynamics):
                 f"the dense system of {self.system.name!r} has {n_unknowns} unknowns, more than "
                 f"{MOST_UNKNOWNS}; use method 'loops-force' or 'sparse'"
             )
-        H, size = symmetric(self.tree.pattern, H), loops.size
+        H, size = recursions.symmetric(self.tree.pattern, H), loops.size
         scale = 1.0 / np.sqrt(np.diag(H))
         K = loops.matrix * scale / size[:, None]
         keep = independent_rows(K)
@@ -119,9 +118,7 @@ def independent_rows(K: FloatArray, tolerance: float = RANK_TOLERANCE) -> BoolAr
     return keep
 
 
-def _saddle_solve(
-    H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _saddle_solve(H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray) -> Unknowns:
     """Return x and lambda of H x - K' lambda = right, K x = k, by Bunch and Kaufman's method."""
     m, n = K.shape
     if n + m == 0:
@@ -200,7 +197,7 @@ def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
     second = np.where(second < 0, first, second)
     n = len(roots) + 1  # the last one, -1, is that of rows without coordinates
     joined = coo_array((np.ones(len(last)), (first % n, second % n)), shape=(n, n))
-    return connected_components(joined, directed=False)[1][first]
+    return csgraph.connected_components(joined, directed=False)[1][first]
 
 
 class LoopsForce(LoopDynamics):
@@ -228,7 +225,7 @@ class LoopsForce(LoopDynamics):
 
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
         """Return x, lambda, kept rows; warn where an inconsistent state violates the others."""
-        L, z = ltl_factor(self.tree, H), right.copy()
+        L, z = recursions.ltl_factor(self.tree, H), right.copy()
         native.solve_upper(self.tree.pattern, L, z[None])
         x, force, is_left_out = self._by_products(loops, L, z)
         dropped = _dropped_residual(loops, x, self.keep)
@@ -253,9 +250,7 @@ class LoopsForce(LoopDynamics):
         native.solve_lower(pattern, L, x[None])
         return x, force, is_left_out
 
-    def _by_factors(
-        self, loops: LoopEquations, L: FloatArray, z: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _by_factors(self, loops: LoopEquations, L: FloatArray, z: FloatArray) -> Unknowns:
         """Return x and lambda by a pivoted QR of X; left-out rows come back only beyond doubt."""
         before, clusters, pattern = self.keep, self.clusters, self.tree.pattern
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))

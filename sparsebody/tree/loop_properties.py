@@ -21,9 +21,8 @@ from sparsebody.tolerances import (
     POSE_TOLERANCE,
     POSITION_ROUNDING,
 )
-from sparsebody.tree import recursions
+from sparsebody.tree import loops_projection, recursions
 from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters, loop_equations
-from sparsebody.tree.loops_projection import LoopsProjection, explicit_at
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.spanning_tree import FIRST_SCALAR, N_SURPLUS, SpanningTree
 
@@ -61,7 +60,7 @@ def loop_properties(clusters: LoopClusters, rank: int) -> LoopProperties:
 
 def loop_rank(tree: SpanningTree, state: State, clusters: LoopClusters | None = None) -> int:
     """Return the rank of K at a state."""
-    return int(explicit_at(TreeProblem(tree, state), clusters).rank.sum())
+    return int(loops_projection.explicit_at(TreeProblem(tree, state), clusters).rank.sum())
 
 
 def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
@@ -81,7 +80,7 @@ def nearby_mobilities(
     matter of chance.
     """
     clusters, rng, mobilities = loop_clusters(tree), np.random.default_rng(seed), set()
-    explicit = explicit_at(TreeProblem(tree, state), clusters)
+    explicit = loops_projection.explicit_at(TreeProblem(tree, state), clusters)
     size = explicit.weight / np.sqrt(np.mean(explicit.weight**2))
     for _ in range(tries):
         change = explicit.G @ rng.normal(size=len(explicit.independent))
@@ -141,7 +140,7 @@ class _Configurations:
     """Coordinates that are fixed at a state, and configurations that have them."""
 
     def __init__(self, tree: SpanningTree, state: State, independent: list[Freedom]) -> None:
-        chosen = LoopsProjection(tree.system, tree, independent=independent)
+        chosen = loops_projection.LoopsProjection(tree.system, tree, independent=independent)
         self.tree, self.clusters, self.length = tree, chosen.clusters, tree.system.typical_length
         self.is_fixed = np.zeros(tree.n_velocities, dtype=bool)
         self.is_fixed[chosen.explicit_at(state).independent] = True

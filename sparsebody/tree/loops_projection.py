@@ -15,12 +15,11 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
+from sparsebody import errors, tolerances
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.equations.inverse import Freedom
-from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.system import State, System
-from sparsebody.tolerances import RANK_TOLERANCE
 from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations, loop_equations
 from sparsebody.tree.loop_methods import LoopDynamics, Solution
 from sparsebody.tree.method import TreeProblem, free_equations
@@ -53,7 +52,7 @@ def explicit_form(
     independent: Sequence[int] = (),
     weight: FloatArray | None = None,
     row_size: FloatArray | None = None,
-    tolerance: float = RANK_TOLERANCE,
+    tolerance: float = tolerances.RANK_TOLERANCE,
 ) -> ExplicitForm:
     """Return G and g of the equations K x = k. Featherstone (2008), eq. (8.51).
 
@@ -68,7 +67,7 @@ def explicit_form(
     K = np.asarray(K, dtype=float)
     m, n = K.shape
     if np.shape(k) != (m,):
-        raise ShapeError(f"K is {K.shape} and k is {np.shape(k)}; k must be ({m},)")
+        raise errors.ShapeError(f"K is {K.shape} and k is {np.shape(k)}; k must be ({m},)")
     size = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
     is_required = np.zeros(n, dtype=bool)
     is_required[list(independent)] = True
@@ -78,7 +77,7 @@ def explicit_form(
     row_order, order = np.arange(m), np.arange(n)
     r = native.eliminate(work, right, is_required, tolerance, row_order, order)
     if r < 0:
-        raise ModelError(
+        raise errors.ModelError(
             f"the entries {list(independent)} of x are not independent: K x = k joins them"
         )
     dependent, others = order[:r], order[r:]
@@ -160,11 +159,11 @@ def explicit_blocks(
     values, right = equations.values.copy(), equations.right.copy()
     rows = clusters.layout, clusters.first_row
     failed, rank, row_order, column_order = native.eliminate_blocks(
-        *rows, is_required, weight, equations.size, RANK_TOLERANCE, values, right
+        *rows, is_required, weight, equations.size, tolerances.RANK_TOLERANCE, values, right
     )
     if failed >= 0:
         own = [clusters.tree.velocity_name(k) for k in clusters.columns(failed) if is_required[k]]
-        raise ModelError(
+        raise errors.ModelError(
             "the loops join coordinates that were given as independent: "
             f"{', '.join(own)}; leave some out"
         )
@@ -239,13 +238,13 @@ class LoopsProjection(LoopDynamics):
             name, *one = [joint] if isinstance(joint, str) else joint
             i = int(self.tree.tree_index[system.joint(str(name))])
             if i < 0:
-                raise ModelError(
+                raise errors.ModelError(
                     f"joint {name!r} closes a loop; its coordinates are none of the tree's: give "
                     "joints=... to spanning_tree to have it in the tree"
                 )
             own = np.arange(self.tree.n_velocities)[self.tree.velocities(i)]
             if one and one[0] not in range(len(own)):
-                raise ModelError(
+                raise errors.ModelError(
                     f"joint {name!r} has {len(own)} velocity coordinates; there is no {one[0]}"
                 )
             self.is_given[own[int(one[0])] if one else own] = True
@@ -271,7 +270,7 @@ class LoopsProjection(LoopDynamics):
         """Return x and H x."""
         pattern, n_free = self.tree.pattern, len(explicit.independent)
         if n_free > MOST_FREEDOMS:
-            raise ModelError(
+            raise errors.ModelError(
                 f"G'HG of {self.system.name!r} has {n_free} rows, more than {MOST_FREEDOMS}; use "
                 "method 'loops-force' or 'sparse'"
             )
@@ -282,7 +281,7 @@ class LoopsProjection(LoopDynamics):
         try:
             factor = cho_factor(explicit.projected_inertia(pattern, H), check_finite=False)
         except LinAlgError as error:
-            raise SingularSystemError(
+            raise errors.SingularSystemError(
                 f"G'HG of {self.system.name!r} is not positive definite: look at the masses and "
                 "inertias of the bodies, and at given independent coordinates that nearly depend"
             ) from error

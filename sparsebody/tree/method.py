@@ -11,17 +11,14 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.equations import Accelerations, SystemMotion, accelerations
-from sparsebody.equations.system_motion import checked_vectors, model_loads, padded
+from sparsebody.assembly import body_forces, kkt_structure
+from sparsebody.equations import Accelerations, SystemMotion, accelerations, system_motion
 from sparsebody.errors import SingularSystemError, check_name
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, body_arrays, check_state
 from sparsebody.tolerances import LEAST_DIVISOR
-from sparsebody.tree import recursions
+from sparsebody.tree import recursions, tree_choice
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
-from sparsebody.tree.tree_choice import tree_of
 
 
 class TreeProblem(SystemMotion):
@@ -41,7 +38,7 @@ class TreeProblem(SystemMotion):
     ) -> None:
         check_state(tree.system, state)
         if body_force is not None:
-            body_force = checked_vectors(tree.system, body_force, "body_force")
+            body_force = system_motion.checked_vectors(tree.system, body_force, "body_force")
         names = ("position", "orientation", "velocity", "coordinate")
         if not all(getattr(state, name).flags.carray for name in names):
             plain = {name: np.array(getattr(state, name), order="C") for name in names}
@@ -54,7 +51,10 @@ class TreeProblem(SystemMotion):
         """Motion of the links, in world axes; its drift has Baumgarte's terms of tree joints."""
         motion = recursions.motion_at_state(self.tree, self.state)
         if self.baumgarte is not None:
-            recursions.add_stabilization(self.tree, motion, self.subspace, self.k_stab)
+            tree, system, k_stab = self.tree, self.system, self.k_stab.copy()
+            k_stab[system.coordinates.row[system.coordinates.prescribed]] = 0.0
+            rows = system.first_row, self.subspace, k_stab
+            native.add_stabilization(tree.links, motion, tree.joint, *rows)  # (8.22)
         return motion
 
     @cached_property
@@ -84,7 +84,7 @@ class TreeProblem(SystemMotion):
         system = self.system
         if not system.has_loads:
             return self.body_force
-        load = model_loads(system, self.state)
+        load = system_motion.model_loads(system, self.state)
         return load if self.body_force is None else load + self.body_force
 
     @cached_property
@@ -144,7 +144,7 @@ class TreeDynamics(ABC):
         accelerations.check_baumgarte(baumgarte)
         self.system, self.reactions, self.baumgarte = system, reactions, baumgarte
         tree = self.best_tree if tree == "auto" else tree
-        self.tree = tree_of(system, tree)
+        self.tree = tree_choice.tree_of(system, tree)
         self.prepare()
 
     @abstractmethod
@@ -200,7 +200,7 @@ def accelerations_of(
     if tree.n_loops:
         wrench = problem.joint_wrenches(multiplier)[tree.loop_joint]
         load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
-        add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
+        body_forces.add_joint_wrenches(system, problem.joints, tree.loop_joint, wrench, load)
         force = recursions.link_forces(tree, motion, load)
     tau, acceleration, transmitted = recursions.recursive_newton_euler(
         tree, motion, solution.qdd, force
@@ -228,21 +228,19 @@ def checked_finite(bodies: FloatArray, time: float) -> FloatArray:
     return bodies
 
 
-def _residual(
-    problem: TreeProblem, bodies: FloatArray, tau: FloatArray, transmitted: FloatArray
-) -> float:
+def _residual(problem: TreeProblem, bodies: FloatArray, tau: FloatArray, f: FloatArray) -> float:
     """Return the largest relative violation of a loop row, or of S' f = 0 in a tree joint."""
     system, tree = problem.system, problem.tree
     passive = tau if len(tree.is_prescribed) == 0 else tau[~tree.is_prescribed]
     load = 0.0 if problem.load is None else float(np.abs(problem.load).max())
     weight, velocity = np.abs(system.gravity).max(), problem.state.velocity
     inertial = native.largest_inertial_term(system.mass, system.inertia, velocity, bodies, weight)
-    size = max(np.abs(transmitted).max(initial=0.0), load, inertial, LEAST_DIVISOR)
+    size = max(np.abs(f).max(initial=0.0), load, inertial, LEAST_DIVISOR)
     worst = np.abs(passive).max(initial=0.0) / size
     rows = tree.loop_rows
     if len(rows):
         A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
-        terms = A * padded(bodies)[system.ends[system.row_joint[rows]]]
+        terms = A * system_motion.padded(bodies)[system.ends[system.row_joint[rows]]]
         free = max(np.abs(bodies).max(), weight)  # a rigid loop rests
         size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, LEAST_DIVISOR)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)

@@ -62,15 +62,6 @@ def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> 
     return motion
 
 
-def add_stabilization(
-    tree: SpanningTree, motion: TreeMotion, subspace: FloatArray, k_stab: FloatArray
-) -> None:
-    """Add Baumgarte's terms k_stab (n_rows,) of tree joints to the drift of links. (8.22)."""
-    system, of_joints = tree.system, k_stab.copy()
-    of_joints[system.coordinates.row[system.coordinates.prescribed]] = 0.0
-    native.add_stabilization(tree.links, motion, tree.joint, system.first_row, subspace, of_joints)
-
-
 # --- between the links, in the tree's order, and the bodies, in the system's ---
 
 
@@ -95,25 +86,21 @@ def body_accelerations(tree: SpanningTree, motion: TreeMotion, of_links: FloatAr
     return acceleration
 
 
-def joint_accelerations(
-    tree: SpanningTree, motion: TreeMotion, of_bodies: FloatArray
-) -> FloatArray:
-    """Return qdd (n_velocities,) of accelerations (n, 6) by least squares on S.
+def joint_accelerations(tree: SpanningTree, motion: TreeMotion, a: FloatArray) -> FloatArray:
+    """Return qdd (n_velocities,) of accelerations a (n, 6) by least squares on S.
 
     Parts of the accelerations that tree joints do not admit are ignored.
     """
     qdd = np.empty(tree.n_velocities)
-    native.joint_accelerations(tree.links, motion, of_bodies, qdd)
+    native.joint_accelerations(tree.links, motion, a, qdd)
     return qdd
 
 
-def powers(
-    tree: SpanningTree, motion: TreeMotion, link: IntArray, wrench: FloatArray
-) -> FloatArray:
+def powers(tree: SpanningTree, motion: TreeMotion, link: IntArray, force: FloatArray) -> FloatArray:
     """Return powers (m, n_velocities) of wrenches (m, 2, 6) on links (m, 2). Table 8.4."""
     m, n = len(link), tree.n_velocities
     K = np.zeros(m * n)
-    native.fill_loop_blocks(tree.links, motion, link, wrench, n * np.arange(m), np.arange(n), K)
+    native.fill_loop_blocks(tree.links, motion, link, force, n * np.arange(m), np.arange(n), K)
     return K.reshape(m, n)
 
 

@@ -15,11 +15,10 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError
-from sparsebody.model.joints import INFO
-from sparsebody.model.system import System
+from sparsebody.model import System, joints
 
 N_POSITIONS, N_VELOCITIES, N_SCALARS = np.array(  # of joint types; scalar positions come last
-    [(info.n_positions, info.n_velocities, info.n_scalars) for info in INFO], dtype=np.intp
+    [(info.n_positions, info.n_velocities, info.n_scalars) for info in joints.INFO], dtype=np.intp
 ).T
 N_SURPLUS, FIRST_SCALAR = N_POSITIONS - N_VELOCITIES, N_VELOCITIES - N_SCALARS
 

@@ -5,8 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, csgraph_from_dense, dijkstra
+from scipy.sparse import coo_array, csgraph
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray, offsets
@@ -191,17 +190,14 @@ def nonzero_bound(system: System) -> NonzeroBound:
     freedoms = joint_freedoms(system)
     pairs, n = ends[(ends >= 0).all(axis=1)].T, system.n_bodies
     graph = coo_array((np.ones(pairs.shape[1]), tuple(pairs)), shape=(n, n))
-    label = connected_components(graph, False)[1]
+    label = csgraph.connected_components(graph, False)[1]
     parts = (np.flatnonzero(label == part) for part in range(label.max(initial=-1) + 1))
     bounds = [_bound_of_part(bodies, ends, freedoms, system.name) for bodies in parts]
-    nonzeros, from_world, widest = zip(*bounds, strict=True)
-    return NonzeroBound(sum(nonzeros), sum(from_world), sum(widest))
+    return NonzeroBound(*map(sum, zip(*bounds, strict=True)))
 
 
-def _bound_of_part(
-    bodies: IntArray, ends: IntArray, freedoms: IntArray, name: str
-) -> tuple[int, int, int]:
-    """Return the bound, that for trees rooted in the world, and the widest layer of one part."""
+def _bound_of_part(bodies: IntArray, ends: IntArray, freedoms: IntArray, name: str) -> NonzeroBound:
+    """Return the bound of one part."""
     n = len(bodies)
     if n > MOST_BODIES:
         raise ModelError(
@@ -220,18 +216,19 @@ def _bound_of_part(
         for root in range(n)
     )
     if not is_world.any():
-        return floating, floating, widest
+        return NonzeroBound(floating, floating, widest)
     layers = _distances(node, np.ones_like(joint), n + 1)[n:, :n]
     distance = _distances(node, joint, n + 1)[n]
     from_world = int(_shares(node, joint, distance, n).sum())
-    return min(floating, from_world), from_world, max(widest, _widest_layer(layers))
+    widest = max(widest, _widest_layer(layers))
+    return NonzeroBound(min(floating, from_world), from_world, widest)
 
 
 def _distances(node: IntArray, length: IntArray, n: int) -> FloatArray:
     """Return the lengths (n, n) of shortest paths."""
     shortest = np.full((n, n), np.inf)
     np.minimum.at(shortest, tuple(node.T), length)  # of parallel joints the one of fewest freedoms
-    return dijkstra(csgraph_from_dense(shortest, null_value=np.inf), directed=False)
+    return csgraph.dijkstra(csgraph.csgraph_from_dense(shortest, null_value=np.inf), directed=False)
 
 
 def _widest_layer(distances: FloatArray) -> int:

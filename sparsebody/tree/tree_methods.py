@@ -4,20 +4,18 @@ from typing import Any
 
 from sparsebody.errors import check_name
 from sparsebody.model.system import System
+from sparsebody.tree import loop_methods, loops_aba, loops_projection
 from sparsebody.tree.joint_space import ProjectedInverse, RecursiveNewtonEuler, TreeInverseMethod
-from sparsebody.tree.loop_methods import LoopsDirect, LoopsForce
-from sparsebody.tree.loops_aba import LoopsArticulatedBody
-from sparsebody.tree.loops_projection import LoopsProjection
 from sparsebody.tree.method import ArticulatedBody, CompositeRigidBody, TreeDynamics
 from sparsebody.tree.spanning_tree import AnyTree, loop_error
 
 TREE_METHODS: dict[str, type[TreeDynamics]] = {
     "aba": ArticulatedBody,
     "crba": CompositeRigidBody,
-    "loops-aba": LoopsArticulatedBody,
-    "loops-direct": LoopsDirect,
-    "loops-force": LoopsForce,
-    "loops-projection": LoopsProjection,
+    "loops-aba": loops_aba.LoopsArticulatedBody,
+    "loops-direct": loop_methods.LoopsDirect,
+    "loops-force": loop_methods.LoopsForce,
+    "loops-projection": loops_projection.LoopsProjection,
 }
 TREE_INVERSE_METHODS: dict[str, type[TreeInverseMethod]] = {
     "rnea": RecursiveNewtonEuler,

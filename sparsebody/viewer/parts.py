@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse import coo_array, csgraph
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
@@ -165,9 +164,9 @@ class Picture:
         both = (system.predecessor >= 0) & (system.successor >= 0)
         first, second = system.predecessor[both], system.successor[both]
         graph = coo_array((np.ones(len(first)), (first, second)), shape=(n, n)).tocsr()
-        label = connected_components(graph, directed=False)[1]
+        label = csgraph.connected_components(graph, directed=False)[1]
         roots = np.unique(label, return_index=True)[1]
-        far = dijkstra(graph, directed=False, indices=roots, unweighted=True, min_only=True)
+        far = csgraph.dijkstra(graph, directed=False, indices=roots, unweighted=True, min_only=True)
         return np.asarray(far % 2) - 0.5
 
     @cached_property
@@ -410,44 +409,45 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
 # ---- joints -----------------------------------------------------------------------------------
 
 _Z, _X, _Y = np.eye(3), np.eye(3)[:, [1, 2, 0]], np.eye(3)[:, [2, 0, 1]]
-# Axis of a primitive, sizes over the joint's radius, and whether it lies in P rather than in S.
-_GLYPHS: dict[str, list[tuple[Kind, FloatArray, tuple[float, float, float], bool]]] = {
-    "revolute": [(Kind.CYLINDER, _Z, (0.85, 0.85, 3.4), False)],
+_P, _S = "predecessor", "successor"
+# Axis of a primitive, sizes over the joint's radius, and the body in whose joint frame it lies.
+_GLYPHS: dict[str, list[tuple[Kind, FloatArray, tuple[float, float, float], str]]] = {
+    "revolute": [(Kind.CYLINDER, _Z, (0.85, 0.85, 3.4), _S)],
     "prismatic": [
-        (Kind.BOX, _Z, (2.4, 2.4, 4.0), False),
-        (Kind.CYLINDER, _Z, (0.4, 0.4, 11.0), True),
+        (Kind.BOX, _Z, (2.4, 2.4, 4.0), _S),
+        (Kind.CYLINDER, _Z, (0.4, 0.4, 11.0), _P),
     ],
     "helical": [
-        (Kind.CYLINDER, _Z, (1.2, 1.2, 3.0), False),
-        (Kind.CYLINDER, _Z, (1.5, 1.5, 0.5), False),
-        (Kind.CYLINDER, _Z, (0.5, 0.5, 9.0), True),
+        (Kind.CYLINDER, _Z, (1.2, 1.2, 3.0), _S),
+        (Kind.CYLINDER, _Z, (1.5, 1.5, 0.5), _S),
+        (Kind.CYLINDER, _Z, (0.5, 0.5, 9.0), _P),
     ],
     "cylindrical": [
-        (Kind.CYLINDER, _Z, (1.3, 1.3, 4.0), False),
-        (Kind.CYLINDER, _Z, (0.5, 0.5, 10.0), True),
+        (Kind.CYLINDER, _Z, (1.3, 1.3, 4.0), _S),
+        (Kind.CYLINDER, _Z, (0.5, 0.5, 10.0), _P),
     ],
     "universal": [
-        (Kind.CYLINDER, _X, (0.55, 0.55, 4.2), True),
-        (Kind.CYLINDER, _Y, (0.55, 0.55, 4.2), False),
+        (Kind.CYLINDER, _X, (0.55, 0.55, 4.2), _P),
+        (Kind.CYLINDER, _Y, (0.55, 0.55, 4.2), _S),
     ],
-    "spherical": [(Kind.SPHERE, _Z, (1.3, 1.3, 1.3), False)],
-    "planar": [(Kind.CYLINDER, _Z, (2.6, 2.6, 0.5), True), (Kind.SPHERE, _Z, (0.9,) * 3, False)],
-    "fixed": [(Kind.BOX, _Z, (1.8, 1.8, 1.8), False)],
+    "spherical": [(Kind.SPHERE, _Z, (1.3, 1.3, 1.3), _S)],
+    "planar": [(Kind.CYLINDER, _Z, (2.6, 2.6, 0.5), _P), (Kind.SPHERE, _Z, (0.9,) * 3, _S)],
+    "fixed": [(Kind.BOX, _Z, (1.8, 1.8, 1.8), _S)],
     "free": [],
     "point-on-line": [
-        (Kind.SPHERE, _Z, (1.2, 1.2, 1.2), False),
-        (Kind.CYLINDER, _Z, (0.4, 0.4, 11.0), True),
+        (Kind.SPHERE, _Z, (1.2, 1.2, 1.2), _S),
+        (Kind.CYLINDER, _Z, (0.4, 0.4, 11.0), _P),
     ],
     "point-on-plane": [
-        (Kind.SPHERE, _Z, (1.2, 1.2, 1.2), False),
-        (Kind.CYLINDER, _Z, (4.0, 4.0, 0.2), True),
+        (Kind.SPHERE, _Z, (1.2, 1.2, 1.2), _S),
+        (Kind.CYLINDER, _Z, (4.0, 4.0, 0.2), _P),
     ],
     "constant-distance": [
-        (Kind.SPHERE, _Z, (0.8, 0.8, 0.8), False),
-        (Kind.SPHERE, _Z, (0.8, 0.8, 0.8), True),
+        (Kind.SPHERE, _Z, (0.8, 0.8, 0.8), _S),
+        (Kind.SPHERE, _Z, (0.8, 0.8, 0.8), _P),
     ],
 }
-_OTHER = [(Kind.SPHERE, _Z, (1.0, 1.0, 1.0), False)]  # a type from outside
+_OTHER = [(Kind.SPHERE, _Z, (1.0, 1.0, 1.0), _S)]  # a type from outside
 
 
 def joint_parts(picture: Picture, redundant: IntArray, up: FloatArray) -> Parts:
@@ -458,34 +458,26 @@ def joint_parts(picture: Picture, redundant: IntArray, up: FloatArray) -> Parts:
     parts: list[Parts] = []
     for name, kind in JOINT_TYPES.items():
         joints = np.flatnonzero(system.coordinate_types[0] == kind.kind)
-        for primitive, axes, sizes, in_predecessor in (
-            _GLYPHS.get(name, _OTHER) if len(joints) else ()
-        ):
-            body, rotation, point = _joint_frames(system, joints, in_predecessor)
+        for primitive, axes, sizes, side in _GLYPHS.get(name, _OTHER) if len(joints) else ():
+            body, rotation, point = _frames(system, joints, side)
             lengths = radius[joints, None] * np.array([sizes])
             if name == "revolute":  # through the links of both bodies
                 lengths[:, 2] = 1.6 * thickest[joints]
             frame = framed(rotation @ axes, lengths, point)
             parts.append(Parts.of(primitive, body, frame, Role.JOINT, joints))
     marked = np.flatnonzero(redundant > 0)
-    body, rotation, point = _joint_frames(system, marked, False)
+    body, rotation, point = _frames(system, marked, _S)
     ring = framed(rotation, np.repeat(2.6 * radius[marked, None], 3, axis=1), point)
     parts.append(Parts.of(Kind.RING, body, ring, Role.REDUNDANT, marked))
     parts.append(_supports(picture, up))
     return Parts.joined(parts)
 
 
-def _joint_frames(
-    system: System, joints: IntArray, in_predecessor: bool
-) -> tuple[IntArray, FloatArray, FloatArray]:
+def _frames(system: System, joints: IntArray, side: str) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return bodies, rotations and origins of the frames P or S of joints."""
-    side = "predecessor" if in_predecessor else "successor"
-    body = getattr(system, side)[joints]
-    return (
-        body,
-        getattr(system, f"{side}_rotation")[joints],
-        getattr(system, f"{side}_point")[joints],
-    )
+    names = side, f"{side}_rotation", f"{side}_point"
+    body, rotation, point = (getattr(system, name)[joints] for name in names)
+    return body, rotation, point
 
 
 def _supports(picture: Picture, up: FloatArray) -> Parts:

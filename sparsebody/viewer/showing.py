@@ -9,9 +9,8 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.linearization.vibrations import Modes
 from sparsebody.model import Mechanism, State, System
+from sparsebody.simulation import Trajectory, trajectory_tables
 from sparsebody.simulation.implicit.continuation import EquilibriumPath
-from sparsebody.simulation.trajectory import Trajectory
-from sparsebody.simulation.trajectory_tables import system_of
 from sparsebody.viewer.page_file import Page
 from sparsebody.viewer.viewer_pages import motion_page
 
@@ -99,7 +98,7 @@ def page_of(
             pose = consistent_state(subject) if state is None else state
             return motion_page(subject, pose, **options)
         case Trajectory():
-            moving = system or subject.system or system_of(subject, None)
+            moving = system or subject.system or trajectory_tables.system_of(subject, None)
             if moving is None:
                 raise ModelError(
                     f"{subject.path or subject.name}: holds no mechanism; give the system that was "

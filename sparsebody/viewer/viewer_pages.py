@@ -14,8 +14,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model import Mechanism, State, System
-from sparsebody.model.joints import JOINT_TYPES
+from sparsebody.model import JOINT_TYPES, Mechanism, State, System
 from sparsebody.model.system import check_state
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.sparse import elimination_tree

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 import sparsebody as sb
 from sparsebody._core import rank as kernels
 from sparsebody.analysis.cycle_bases import FUNDAMENTAL, LOOP_BASES
-from sparsebody.analysis.determined_reactions import joint_sizes, successor_frames
+from sparsebody.analysis.reactions import joint_sizes, successor_frames
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError
 from sparsebody.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR

@@ -66,8 +66,8 @@ def test_an_order_with_early_joints_is_judged_as_it_is_and_repaired():
 def test_orders_of_a_mechanism_are_those_of_its_blocks_or_rows(scissor, comparison):
     pattern = comparison.structure.pattern
     sequence = order(pattern, "leaves-first")
-    blocks = orders.judge_order_of_mechanism(comparison, sequence, "theirs")
-    rows = orders.judge_order_of_mechanism(comparison, pattern.scalar_order(sequence), "theirs")
+    blocks = comparison.judged(sequence, "theirs")
+    rows = comparison.judged(pattern.scalar_order(sequence), "theirs")
     assert line(blocks, "theirs") == line(rows, "theirs")
     assert line(blocks, "theirs").metrics == ordering_metrics(pattern, sequence)
     assert line(blocks, "natural") == line(comparison, "natural")
@@ -79,17 +79,17 @@ def test_orders_of_all_rows_serve_the_kept_ones_too():
     comparison = orders.compare_orderings(system, ["natural"])
     whole = kkt_structure(system).pattern
     sequence = np.arange(whole.n_blocks)
-    judged = orders.judge_order_of_mechanism(comparison, whole.scalar_order(sequence), "theirs")
+    judged = comparison.judged(whole.scalar_order(sequence), "theirs")
     assert line(judged, "theirs").metrics == line(comparison, "natural").metrics
     assert whole.n_rows > dynamics.structure.pattern.n_rows
 
 
 def test_an_order_that_fits_nothing_is_told_what_does(comparison):
     with pytest.raises(ShapeError, match="3 entries, but scissor has 6 bodies and 9 joints"):
-        orders.judge_order_of_mechanism(comparison, np.arange(3), "theirs")
+        comparison.judged(np.arange(3), "theirs")
     bare = orders.compared(ladder(2), ["natural"])
     with pytest.raises(ShapeError, match="without a mechanism"):
-        orders.judge_order_of_mechanism(bare, np.arange(8), "theirs")
+        bare.judged(np.arange(8), "theirs")
 
 
 def test_orders_of_matrices_come_back_in_the_blocks_of_the_file():

@@ -9,7 +9,7 @@ from linkages import at_start, one_body
 from overconstrained import random_mechanism
 
 import sparsebody as sb
-from sparsebody.analysis.determined_reactions import LOOPS, RANDOM, joint_sizes
+from sparsebody.analysis.reactions import LOOPS, RANDOM, joint_sizes
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import UnknownNameError
 

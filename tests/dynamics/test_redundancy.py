@@ -47,7 +47,7 @@ def exact(part):
 
 
 def only(monkeypatch, backend):
-    monkeypatch.setattr(reductions, "QUASI_DEFINITE", (backend,))
+    monkeypatch.setattr(reductions.krylov, "QUASI_DEFINITE", (backend,))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -182,7 +182,7 @@ def test_file_that_was_there_survives_a_failed_saving(tmp_path, monkeypatch):
     def full(source, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "replace", full)
+    monkeypatch.setattr(files.writing.os, "replace", full)
     for target, message in ((path, "No space left on device"), (tmp_path / "no" / "x", "No such")):
         with pytest.raises(OutputError, match=f"cannot write '{target}': {message}"):
             sb.write_mechanism(sb.build("chain"), target)

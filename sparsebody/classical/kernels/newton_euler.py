@@ -50,12 +50,10 @@ def accelerated(w: FloatArray, dw: FloatArray, r: FloatArray) -> FloatArray:
 
 
 @kernel
-def next_link(
-    links: Links, motion: Motion, i: int, carried: FloatArray, rates: FloatArray
-) -> Rates:
-    """Fill and return the rates; `carried`: the origin's acceleration as a point of its parent."""
+def next_link(links: Links, motion: Motion, i: int, dv: FloatArray, rates: FloatArray) -> Rates:
+    """Fill and return the rates; `dv`: the origin's acceleration as a point of its parent."""
     p, R = links.parent[i], motion.rotation[i]
-    w, dw, dv = links.base[3, :3], links.base[3, :3], carried @ R
+    w, dw, dv = links.base[3, :3], links.base[3, :3], dv @ R
     if p >= 0:
         w, dw = rates[p, 0] @ R, rates[p, 1] @ R
     w, dw, dv = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w, dw, dv)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.sparse import coo_array, csgraph
 
 from sparsebody.arrays import ArrayLike, IntArray
 from sparsebody.model.bodies import Box, Polyline
@@ -200,7 +199,7 @@ def _kept(first: IntArray, second: IntArray, keep: Share, rng: np.random.Generat
     rank[shuffled] = np.arange(1, len(first) + 1)
     size = int(max(first.max(), second.max())) + 1
     graph = coo_array((rank.astype(float), (first, second)), shape=(size, size))
-    tree = shuffled[minimum_spanning_tree(graph.tocsr()).data.astype(np.intp) - 1]
+    tree = shuffled[csgraph.minimum_spanning_tree(graph.tocsr()).data.astype(np.intp) - 1]
     others = shuffled[~np.isin(shuffled, tree)]
     return np.sort(np.concatenate([tree, others[: round(keep * len(others))]]))
 

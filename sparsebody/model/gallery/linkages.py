@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from sparsebody import spatial
+from sparsebody import errors, spatial
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import ModelError
 from sparsebody.model.bodies import Box, Frame, Polyline, axes
 from sparsebody.model.gallery import parameters as param
 from sparsebody.model.gallery.parameters import Vector, add_bar, add_bars, add_hinge
@@ -41,7 +40,7 @@ def four_bar(
     gap = Q - A  # B is where circles about A and Q meet, left of the line between
     distance = float(np.linalg.norm(gap))
     if not abs(coupler - rocker) < distance < coupler + rocker:
-        raise ModelError(
+        raise errors.ModelError(
             f"angle is {angle}: coupler ({coupler} m) and rocker ({rocker} m) do not meet across "
             f"{distance:.6g} m; give another angle or other lengths"
         )

@@ -9,8 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import Frames, Polyline, all_axes
-from sparsebody.model.joints import Revolute
+from sparsebody.model import bodies, joints
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import chained, interleaved, numbered
 from sparsebody.spatial import box_inertia, quaternion_from_rotation
@@ -138,7 +137,7 @@ def add_bars(
     directions = np.atleast_2d(np.asarray(along, dtype=float))
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     across = np.asarray(side) - (directions @ np.asarray(side))[:, None] * directions
-    orientation = quaternion_from_rotation(all_axes(across, directions))
+    orientation = quaternion_from_rotation(bodies.all_axes(across, directions))
     solid: dict[str, Any] = {
         "mass": mass,
         "inertia": box_inertia(mass, [length, width, width])[None],
@@ -147,7 +146,7 @@ def add_bars(
         names,
         position=middle,
         orientation=orientation if len(orientation) > 1 else orientation[0],
-        shape=Polyline(((-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0))),
+        shape=bodies.Polyline(((-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0))),
         **solid | options,
     )
 
@@ -176,11 +175,11 @@ def add_hinges(
     shape = len(names), 3
     mechanism.add_joints(
         names,
-        Revolute(),
+        joints.Revolute(),
         predecessor,
         successor,
-        predecessor_frame=Frames(np.broadcast_to(np.asarray(predecessor_point), shape)),
-        successor_frame=Frames(np.broadcast_to(np.asarray(successor_point), shape)),
+        predecessor_frame=bodies.Frames(np.broadcast_to(np.asarray(predecessor_point), shape)),
+        successor_frame=bodies.Frames(np.broadcast_to(np.asarray(successor_point), shape)),
         compliance=compliance,
     )
 

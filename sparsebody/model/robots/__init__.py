@@ -1,23 +1,18 @@
 """Robot files: MJCF and URDF, compiled by the mujoco package, as mechanisms."""
 
-import os
 import warnings
 from pathlib import Path
 
-from sparsebody.errors import FileFormatError, ModelError, ModelWarning, check_name
+from sparsebody import errors, writing
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.robots import robot_file, robot_forces
 from sparsebody.model.robots import robot_joints as parts
-from sparsebody.model.robots.robot_file import note_omissions, read_source
-from sparsebody.model.robots.robot_forces import add_distances, add_forces
 
 __all__ = ["read_robot"]
 
 
 def read_robot(
-    path: str | os.PathLike[str],
-    *,
-    keyframe: str | int | None = None,
-    on_unsupported: str = "error",
+    path: writing.StrPath, *, keyframe: str | int | None = None, on_unsupported: str = "error"
 ) -> Mechanism:
     """Return the mechanism of an MJCF (.xml, .mjcf) or URDF (.urdf) file.
 
@@ -61,23 +56,23 @@ def read_robot(
         For all else that is left out, by name: contacts, limits, friction, rotor inertias,
         tendons, and other forces that have no counterpart.
     """
-    check_name(on_unsupported, ("error", "warn"), "on_unsupported")
-    source = read_source(Path(path), keyframe, strict=on_unsupported == "error")
+    errors.check_name(on_unsupported, ("error", "warn"), "on_unsupported")
+    source = robot_file.read_source(Path(path), keyframe, strict=on_unsupported == "error")
     try:
-        note_omissions(source)
+        robot_file.note_omissions(source)
         constants = parts.constant_joints(source)
         source.check()
         mechanism = Mechanism(source.name, source.gravity)
         parts.add_bodies(mechanism, source)
         coordinates = parts.add_joints(mechanism, source, constants)
         parts.add_loop_joints(mechanism, source)
-        add_distances(mechanism, source)
-        add_forces(mechanism, source, coordinates)
+        robot_forces.add_distances(mechanism, source)
+        robot_forces.add_forces(mechanism, source, coordinates)
         source.check()
-    except FileFormatError:
+    except errors.FileFormatError:
         raise
-    except ModelError as error:
-        raise FileFormatError(f"{source.path}: {error}") from error
+    except errors.ModelError as error:
+        raise errors.FileFormatError(f"{source.path}: {error}") from error
     for text in source.texts():
-        warnings.warn(text, ModelWarning, stacklevel=2)
+        warnings.warn(text, errors.ModelWarning, stacklevel=2)
     return mechanism

@@ -3,7 +3,7 @@
 Tendons between two points are distances or point forces, motors at sites external forces.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.model import WORLD, Frame, Mechanism
 from sparsebody.model.robots.robot_file import RobotSource, unique_name
-from sparsebody.model.robots.robot_joints import Coordinate
+from sparsebody.model.robots.robot_joints import Coordinates
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,7 @@ class AffineForce:
     rest: float = 0.0
 
 
-def add_forces(
-    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
-) -> None:
+def add_forces(mechanism: Mechanism, source: RobotSource, coordinates: Coordinates) -> None:
     """Add what acts on joints and bodies; what has no counterpart is noted."""
     for name, joint, force in _forces(mechanism, source, coordinates):
         # the coordinate is sign times its way from the start
@@ -46,7 +44,7 @@ def add_forces(
 
 
 def _forces(
-    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
+    mechanism: Mechanism, source: RobotSource, coordinates: Coordinates
 ) -> Iterator[tuple[str, int, AffineForce]]:
     """Yield names, joints of the file and forces on them; add dampers of balls at once."""
     model = source.model
@@ -97,7 +95,7 @@ def _forces(
                 yield name, joint, force
 
 
-def _dampings(source: RobotSource, coordinates: Mapping[int, Coordinate]) -> FloatArray:
+def _dampings(source: RobotSource, coordinates: Coordinates) -> FloatArray:
     """Return (njnt,) the linear damping of every joint, with the part that actuators add."""
     model = source.model
     damping: FloatArray = np.array(model.dof_damping[model.jnt_dofadr])

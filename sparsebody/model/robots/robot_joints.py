@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial import ConvexHull
 
+from sparsebody import errors, spatial, tolerances
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
-from sparsebody.errors import FileFormatError
 from sparsebody.model import Box, CompoundShape, Cylinder, Frame, Frames, Mechanism, Mesh, Sphere
 from sparsebody.model import joints as types
 from sparsebody.model.bodies import Color, Shape, Solid, all_axes
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
-from sparsebody.spatial import summed_inertias
-from sparsebody.tolerances import AXIS_TOLERANCE
 
 
 def add_bodies(mechanism: Mechanism, source: RobotSource) -> None:
@@ -31,7 +29,7 @@ def add_bodies(mechanism: Mechanism, source: RobotSource) -> None:
     model, shapes = source.model, _shapes(source)
     frames = Frames.of([source.frame(b, model.body_ipos[b], model.body_iquat[b]) for b in members])
     R = frames.rotations  # of principal axes
-    mass, center, inertia = summed_inertias(
+    mass, center, inertia = spatial.summed_inertias(
         group,
         len(roots),
         model.body_mass[members],
@@ -162,9 +160,12 @@ class Coordinate:
     sign: float
 
 
+Coordinates = Mapping[int, Coordinate]  # by joint of the file
+
+
 def add_joints(
     mechanism: Mechanism, source: RobotSource, constants: Mapping[int, float]
-) -> dict[int, Coordinate]:
+) -> Coordinates:
     """Add a joint for every body that has some; return the hinges and slides that it has kept.
 
     `constants` holds joints of the file that are kept at a distance from their initial position.
@@ -222,7 +223,7 @@ def _layout(source: RobotSource, body: int, joints: list[FileJoint]) -> Layout:
     layout = make(joints) if make else None
     if layout is None:
         shown = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in joints)
-        raise FileFormatError(
+        raise errors.FileFormatError(
             f"{source.path}: body {source.body_names[body]!r} has the joints {shown}, which are no "
             "joint known here, and a massless body cannot stand between them; put a body with a "
             f"small mass there (known, some of them at right angles: {'; '.join(COMBINATIONS)})"
@@ -249,7 +250,7 @@ def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
     """Cylindrical where the axes are parallel; planar with one slide held where they are not."""
     hinge, slide = _of("hinge", joints)[0], _of("slide", joints)[0]
     along = float(hinge.body_axis @ slide.body_axis)
-    if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= AXIS_TOLERANCE:
+    if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= tolerances.AXIS_TOLERANCE:
         coordinates = {hinge.index: (0, 1.0), slide.index: (1, float(np.sign(along)))}
         return Layout(types.Cylindrical(), hinge.anchor, hinge.axis, None, coordinates)
     if joints[0] is hinge or not _perpendicular(joints):  # a hinge that turns the slide
@@ -340,7 +341,7 @@ def _of(kind: str, joints: list[FileJoint]) -> list[FileJoint]:
 
 def _perpendicular(joints: list[FileJoint]) -> bool:
     axes = np.array([joint.body_axis for joint in joints]).reshape(-1, 3)
-    return bool(np.all(np.abs(axes @ axes.T - np.eye(len(axes))) < AXIS_TOLERANCE))
+    return bool(np.all(np.abs(axes @ axes.T - np.eye(len(axes))) < tolerances.AXIS_TOLERANCE))
 
 
 def _common_point(joints: list[FileJoint]) -> FloatArray | None:
@@ -350,7 +351,7 @@ def _common_point(joints: list[FileJoint]) -> FloatArray | None:
     shift = np.linalg.solve(across.sum(axis=0), np.einsum("nij,nj->i", across, arms))
     gaps = np.linalg.norm(np.einsum("nij,nj->ni", across, shift - arms), axis=1)
     size = max(float(np.max(np.linalg.norm(arms, axis=1))), 1e-3)
-    return joints[0].anchor + shift if gaps.max() <= AXIS_TOLERANCE * size else None
+    return joints[0].anchor + shift if gaps.max() <= tolerances.AXIS_TOLERANCE * size else None
 
 
 def _screwed(source: RobotSource, layout: Layout) -> Layout:

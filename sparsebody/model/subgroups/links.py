@@ -102,15 +102,13 @@ class Placement:
     offset: FloatArray  # (n, 3) of the origin of a node
 
 
-def placement(
-    n: int, ends: IntArray, rotation: FloatArray, point: FloatArray, first: int = 0
-) -> Placement:
+def placement(n: int, ends: IntArray, R: FloatArray, r: FloatArray, first: int = 0) -> Placement:
     """Return the components of a graph of n nodes, breadth first, its edges being stiff joints.
 
-    `ends` (2, m) are nodes, predecessors first; rotation (2, m, 3, 3) and point (2, m, 3) the joint
+    `ends` (2, m) are nodes, predecessors first; R (2, m, 3, 3) and r (2, m, 3) the joint
     frames in theirs.
     """
-    return Placement(*model.placement(n, ends, rotation, point, first))
+    return Placement(*model.placement(n, ends, R, r, first))
 
 
 _ASIDE = np.array([0.7548776662466927, 0.5698402909980532, 0.3247179572447460])  # a side to face

@@ -29,8 +29,7 @@ from scipy.sparse import csc_array
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
-from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.preparation import choose_solver
+from sparsebody.dynamics import ForwardDynamics, preparation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import check_name
 from sparsebody.factorization.unit_factors import analyze_qr
@@ -60,6 +59,20 @@ class Circulations:
     gap: FloatArray  # (n_cycles,) of the rank of the freedoms
     share: FloatArray  # (n_joints, 6) largest part of a unit circulation by component in S axes
     sample: FloatArray  # (n_joints, 6, N_SAMPLES) random ones, forces and moments / joint size
+
+    def on_joints(self, cycle: int, axes: FloatArray, origin: FloatArray) -> FloatArray:
+        """Return (n_joints of the cycle, 6, dimension) in S axes, moments / length.
+
+        axes (n_joints, 3, 3) and origin (n_joints, 3) are those of `successor_frames`.
+        """
+        entries = slice(*self.cycles.start[cycle : cycle + 2])
+        joints, sign = self.cycles.edge[entries], self.cycles.sign[entries]
+        basis, L = self.wrench[cycle, : self.dimension[cycle]], self.length[cycle]
+        arm = (self.center[cycle] - origin[joints]) / L
+        force = np.broadcast_to(basis[:, 3:], (len(joints), *basis[:, 3:].shape))
+        moment = basis[:, :3] + np.cross(arm[:, None], force)
+        wrench = np.concatenate([moment @ axes[joints], force @ axes[joints]], axis=2)
+        return np.asarray(sign[:, None, None] * np.swapaxes(wrench, 1, 2))
 
 
 def joint_sizes(system: System) -> FloatArray:
@@ -119,20 +132,6 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
         np.random.default_rng(seed).normal(size=(n, 6, N_SAMPLES)),
     )
     return Circulations(cycles, dimension, wrench, center, length, gap, share, sample)
-
-
-def cycle_wrenches(
-    loops: Circulations, cycle: int, axes: FloatArray, origin: FloatArray
-) -> FloatArray:
-    """Return (n_joints of the cycle, 6, dimension) what circulates, in S axes, moments / length."""
-    entries = slice(loops.cycles.start[cycle], loops.cycles.start[cycle + 1])
-    joints, sign = loops.cycles.edge[entries], loops.cycles.sign[entries]
-    basis, L = loops.wrench[cycle, : loops.dimension[cycle]], loops.length[cycle]
-    arm = (loops.center[cycle] - origin[joints]) / L
-    force = np.broadcast_to(basis[:, 3:], (len(joints), *basis[:, 3:].shape))
-    moment = basis[:, :3] + np.cross(arm[:, None], force)
-    wrench = np.concatenate([moment @ axes[joints], force @ axes[joints]], axis=2)
-    return np.asarray(sign[:, None, None] * np.swapaxes(wrench, 1, 2))
 
 
 Weights = Callable[[int], FloatArray]
@@ -199,7 +198,7 @@ def _least_squares(
     reduced = BlockPattern(sizes, pattern.ends[used])
     width = rows.shape[2]
     ones = np.broadcast_to(np.eye(width), (n, width, width)).copy()
-    order = choose_solver(reduced, "auto", "block-qr").order
+    order = preparation.choose_solver(reduced, "auto", "block-qr").order
     factor = analyze_qr(reduced, order).factorize(SaddleMatrix(reduced, ones, ones, rows))
     y = np.zeros((len(rows), force.shape[1]))
     residual, before = force, np.inf
