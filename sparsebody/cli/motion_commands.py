@@ -14,7 +14,12 @@ import sparsebody as sb
 from sparsebody import plots, ranks
 from sparsebody.cli import arguments as arg
 from sparsebody.cli import output as out
-from sparsebody.errors import EnergyWarning, InterruptionWarning, SimulationError
+from sparsebody.errors import (
+    AccuracyWarning,
+    EnergyWarning,
+    InterruptionWarning,
+    SimulationError,
+)
 
 _SIGNALS = {"by SIGTERM": 143}  # 128 and the number of the signal, as shells have it
 _INTERRUPTED = 130
@@ -88,6 +93,7 @@ def simulate(
     try:
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always", EnergyWarning)
+            warnings.simplefilter("always", AccuracyWarning)
             warnings.simplefilter("ignore", InterruptionWarning)
             trajectory = sb.simulate(
                 mechanism.compile(),

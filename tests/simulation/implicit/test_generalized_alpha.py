@@ -105,6 +105,7 @@ def share_of_extent(run, end=None):
     return run.position_error[:end].max() / extent
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.filterwarnings("ignore:rigid joints of 'lattice' stored")
 @pytest.mark.parametrize("step", [0.002, 0.01])
 @pytest.mark.parametrize("shape", [(5, 5, 1), (3, 3, 3)])

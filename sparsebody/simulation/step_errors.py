@@ -1,0 +1,91 @@
+"""Estimate of the errors of a motion in steps of a fixed size, whatever the method.
+
+Three successive poses y, h apart, and their rates obey Simpson's rule corrected by derivatives,
+
+    y_2 - y_0 = h/15 (7 y_0' + 16 y_1' + 7 y_2') + h^2/15 (y_0'' - y_2'') + O(h^7);
+
+the defect is the error of the poses in these two steps, to leading order for methods up to order 4.
+Defects of some pairs of steps, each for all steps since the pair before it, add up to an estimate.
+
+References
+----------
+Davis and Rabinowitz (1984), Methods of Numerical Integration, chapter 2.
+"""
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.model.system import State, System
+from sparsebody.simulation.integrators import pose_derivatives
+from sparsebody.simulation.stabilization import largest
+
+# One pair in such a share of the steps so far, so that short motions are seen nearly whole; and at
+# least one in so many steps
+_PAIRS_SO_FAR, _LONGEST_GAP = 16, 512
+
+Sample = tuple[float, FloatArray, FloatArray, FloatArray]
+"""Time [s], poses (n_bodies, 7), and their first and second derivatives."""
+
+
+class StepErrors:
+    """The errors of poses in the steps from one on, added up body by body.
+
+    As lengths: rotations count by how far the mass of a body is from its center, in the mean.
+    """
+
+    def __init__(self, system: System, state: State, step: int) -> None:
+        radius = np.sqrt(0.5 * np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
+        self._scale = np.ones((system.n_bodies, 7))
+        self._scale[:, 3:] = 2.0 * radius[:, None]  # an angle is 2 |dq|
+        self._first = self._poses(state)
+        self._pair: list[Sample] = []  # of the pair under way
+        self._start = self._seen = step  # where the next pair starts; up to where errors are added
+        self._error = np.zeros(system.n_bodies)
+        self._size = 0.0
+
+    def n_unseen(self, step: int) -> int:
+        """Return how many steps from one on are in no pair."""
+        return 0 if self._pair else max(0, self._start - step)
+
+    def add(self, step: int, state: State, acceleration: FloatArray) -> None:
+        """Take note of the state after a whole step, which may be one of a pair."""
+        if step < self._start:
+            return
+        rate, curvature = pose_derivatives(state, acceleration)
+        self._pair.append(
+            (state.time, self._poses(state), self._scale * rate, self._scale * curvature)
+        )
+        if len(self._pair) == 3:
+            self._error += 0.5 * (step - self._seen) * defects(self._pair)
+            self._size = max(self._size, self._displacement(self._pair[-1][1]))
+            gap = min(step // _PAIRS_SO_FAR, _LONGEST_GAP)
+            self._seen, self._start, self._pair = step, step + max(0, gap - 2), []
+            self.add(step, state, acceleration)  # which may start the next one
+
+    def restart(self, step: int) -> None:
+        """Leave a pair, as the steps since its start are not alike; look for the next one later."""
+        self._start, self._pair = max(step, self._start), []
+
+    def relative_to_motion(self, end: State) -> tuple[float, float]:
+        """Return the error of a motion up to a state relative to how far bodies moved, and that."""
+        size = max(self._size, self._displacement(self._poses(end)))
+        return (largest(self._error) / size if size > 0.0 else 0.0), size
+
+    def _poses(self, state: State) -> FloatArray:
+        return self._scale * np.hstack([state.position, state.orientation])
+
+    def _displacement(self, poses: FloatArray) -> float:
+        return float(np.linalg.norm(poses - self._first, axis=1).max(initial=0.0))
+
+
+def defects(pair: list[Sample]) -> FloatArray:
+    """Return by how much poses (n_bodies,) miss the integral of their rates over two steps.
+
+    Either formula bounds the error; that with accelerations is sharper where steps resolve them.
+    """
+    (start, y0, rate0, curvature0), (_, _, rate1, _), (end, y2, rate2, curvature2) = pair
+    h, change = 0.5 * (end - start), y2 - y0
+    simpson = h / 3.0 * (rate0 + 4.0 * rate1 + rate2)
+    corrected = 7.0 * (rate0 + rate2) + 16.0 * rate1 + h * (curvature0 - curvature2)
+    gaps = change - simpson, change - h / 15.0 * corrected
+    return np.minimum(*(np.linalg.norm(gap, axis=1) for gap in gaps))
