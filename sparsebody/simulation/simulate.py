@@ -63,9 +63,9 @@ from sparsebody.simulation.trajectory import (
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
 # The same in rigid joints, which are slightly compliant: energies are as squares of errors, of 5 %
 _MOST_STORED_ENERGY = 0.05**2
-# Sums of errors of steps, of how far bodies moved: by a fifth of how much motions are wrong in the
-# end, or less, as far as they amplify them
-_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.01, 0.002
+# Sum of the errors of steps, of how far bodies moved, and one that would do: motions amplify them by
+# one to four, so that 5 % may be wrong, and 1 %
+_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.05 / 4.0, 0.01 / 4.0
 _LEAST_MOTION = 1e-4  # of the mechanism's size: bodies that move less settle
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which bodies move: less is no motion
@@ -142,7 +142,9 @@ def simulate(
         With an EnergyWarning if nothing adds or takes energy, and it changed by more than a fifth
         of what moves, or if nothing adds any, and it grew by as much, or fell by as much beyond
         what dampers take; or if rigid joints, which implicit steps make slightly compliant, stored
-        more than a hundredth of it.
+        more than a four-hundredth of it. With an AccuracyWarning, which names a step that would do,
+        if the errors of steps of a fixed size, as estimated, add up to more than an eightieth of
+        how far bodies moved.
 
     Raises
     ------
