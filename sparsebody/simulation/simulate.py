@@ -63,8 +63,8 @@ from sparsebody.simulation.trajectory import (
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
 # The same in rigid joints, which are slightly compliant: energies are as squares of errors, of 5 %
 _MOST_STORED_ENERGY = 0.05**2
-# Sum of the errors of steps, of how far bodies moved, and one that would do: motions amplify them by
-# one to four, so that 5 % may be wrong, and 1 %
+# Sums of errors of steps, of how far bodies moved, beyond which a motion is doubted, and which do:
+# motions amplify them by one to four, to 5 %, and to 1 %
 _MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.05 / 4.0, 0.01 / 4.0
 _LEAST_MOTION = 1e-4  # of the mechanism's size: bodies that move less settle
 _LOWEST_ORDER = 2  # of the steps of "auto"
@@ -298,7 +298,6 @@ class Run:
         joint_errors(system)  # laid out for many records
         self._clock = 0.0  # when the loop began, wall time spent before taken off
         self._errors: StepErrors | None = None  # None where these choose the steps
-        self._n_events_seen = 0  # by the errors
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
         """Begin at a checkpoint."""
@@ -469,20 +468,16 @@ class Run:
             yield
 
     def _look_at_errors(self) -> int:
-        """Add the errors of a pair of steps that ends here; return how many are in none now.
-
-        Steps in parts, those of which an event tells, and those from a state that was not given
-        out, are none of a pair.
-        """
+        """Add the errors of a pair of steps that ends here; return how many are in none now."""
         errors, stepper = self._errors, self.stepper
         if errors is None:
             return _MOST_STEPS
-        n_seen, self._n_events_seen = self._n_events_seen, self._n_events
-        is_behind = stepper.state.time != self._state.time
-        if is_behind or n_seen < self._n_events or len(stepper.passed) > 1:
-            errors.restart(self._step)
-        if not is_behind:
-            errors.add(self._step, self._state, stepper.acceleration)
+        if stepper.state.time != self._state.time:  # it goes on from another state
+            errors.restart()
+            return errors.n_unseen(self._step)
+        for part in stepper.passed[1:]:
+            errors.add(self._step, part.state, part.acceleration)
+        errors.add(self._step, self._state, stepper.acceleration)
         return errors.n_unseen(self._step)
 
     def _advance(self, time: float) -> None:

@@ -22,6 +22,7 @@ from sparsebody.simulation.stabilization import largest
 # One pair in such a share of the steps so far, so that short motions are seen nearly whole; and at
 # least one in so many steps
 _PAIRS_SO_FAR, _LONGEST_GAP = 16, 512
+_UNEQUAL = 1e-6  # relative difference of the two steps of a pair, beyond which they are none
 
 Sample = tuple[float, FloatArray, FloatArray, FloatArray]
 """Time [s], poses (n_bodies, 7), and their first and second derivatives."""
@@ -38,33 +39,38 @@ class StepErrors:
         self._scale = np.ones((system.n_bodies, 7))
         self._scale[:, 3:] = 2.0 * radius[:, None]  # an angle is 2 |dq|
         self._first = self._poses(state)
-        self._pair: list[Sample] = []  # of the pair under way
-        self._start = self._seen = step  # where the next pair starts; up to where errors are added
+        self._samples: list[Sample] = []  # of the pair under way
+        self._start, self._seen = step, state.time  # of the next pair; up to where errors are added
         self._error = np.zeros(system.n_bodies)
         self._size = 0.0
 
     def n_unseen(self, step: int) -> int:
         """Return how many steps from one on are in no pair."""
-        return 0 if self._pair else max(0, self._start - step)
+        return 0 if self._samples else max(0, self._start - step)
 
     def add(self, step: int, state: State, acceleration: FloatArray) -> None:
-        """Take note of the state after a whole step, which may be one of a pair."""
+        """Take note of a state in a step, or at its end, which may be one of a pair."""
         if step < self._start:
             return
         rate, curvature = pose_derivatives(state, acceleration)
-        self._pair.append(
-            (state.time, self._poses(state), self._scale * rate, self._scale * curvature)
-        )
-        if len(self._pair) == 3:
-            self._error += 0.5 * (step - self._seen) * defects(self._pair)
-            self._size = max(self._size, self._displacement(self._pair[-1][1]))
-            gap = min(step // _PAIRS_SO_FAR, _LONGEST_GAP)
-            self._seen, self._start, self._pair = step, step + max(0, gap - 2), []
-            self.add(step, state, acceleration)  # which may start the next one
+        sample = state.time, self._poses(state), self._scale * rate, self._scale * curvature
+        self._samples.append(sample)
+        if len(self._samples) < 3:
+            return
+        start, middle, end = (sample[0] for sample in self._samples)
+        if abs(start + end - 2.0 * middle) > _UNEQUAL * (end - start):
+            del self._samples[0]
+            return
+        self._error += (end - self._seen) / (end - start) * defects(self._samples)
+        self._size = max(self._size, self._displacement(sample[1]))
+        gap = min(step // _PAIRS_SO_FAR, _LONGEST_GAP)
+        self._start, self._seen, self._samples = step + max(0, gap - 2), end, []
+        if gap <= 2:
+            self._samples.append(sample)  # which starts the next one
 
-    def restart(self, step: int) -> None:
-        """Leave a pair, as the steps since its start are not alike; look for the next one later."""
-        self._start, self._pair = max(step, self._start), []
+    def restart(self) -> None:
+        """Leave the pair under way, as the motion does not go on from its newest state."""
+        self._samples = []
 
     def relative_to_motion(self, end: State) -> tuple[float, float]:
         """Return the error of a motion up to a state relative to how far bodies moved, and that."""

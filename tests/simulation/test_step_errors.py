@@ -95,15 +95,27 @@ def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
     assert 50 < len(seen) < 0.01 * 20000
 
 
-def test_unlike_steps_are_no_pair():
-    system = one_body(sb.Free()).compile()
-    state, still = system.initial_state, np.zeros((1, 6))
-    errors = StepErrors(system, state, 0)
-    for step in range(2):
-        errors.add(step, state, still)
-    errors.restart(2)
-    away = state.with_(position=state.position + 1.0)
-    errors.add(2, away, still)
-    errors.add(3, away, still)
-    errors.add(4, away, still)
-    assert errors.relative_to_motion(away)[0] == 0.0
+def at(time, height):
+    """A body at rest."""
+    state = one_body(sb.Free()).compile().initial_state
+    return state.with_(time=time, position=state.position + [[0.0, 0.0, height]])
+
+
+def test_unequal_steps_are_no_pair():
+    """Of steps to 0, 1, 3, 4 and 5 s only the last two are alike, and those before count as such."""
+    system, still = one_body(sb.Free()).compile(), np.zeros((1, 6))
+    for jump, expected in ((2.0, 0.0), (4.5, 5.0 / 2.0)):
+        errors = StepErrors(system, at(0.0, 0.0), 0)
+        for step, time in enumerate([0.0, 1.0, 3.0, 4.0, 5.0]):
+            errors.add(step, at(time, float(time > jump)), still)
+        assert errors.relative_to_motion(at(5.0, 1.0)) == (pytest.approx(expected), 1.0)
+
+
+def test_steps_before_and_after_another_state_are_no_pair():
+    system, still = one_body(sb.Free()).compile(), np.zeros((1, 6))
+    errors = StepErrors(system, at(0.0, 0.0), 0)
+    for step in range(6):
+        if step == 2:
+            errors.restart()
+        errors.add(step, at(float(step), float(step > 1)), still)
+    assert errors.relative_to_motion(at(5.0, 1.0)) == (0.0, 1.0)
