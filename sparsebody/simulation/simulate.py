@@ -504,6 +504,8 @@ class Run:
                 changed = changed.with_(time=time) if is_over else changed
                 self._state = self.stepper.consistent(changed)
                 self.stepper.restart(self._state)
+                if self._errors is not None:
+                    self._errors.restart()
                 finder.begin(self._state, event)
                 if not is_over:
                     self._advance(time)

@@ -119,3 +119,15 @@ def test_steps_before_and_after_another_state_are_no_pair():
             errors.restart()
         errors.add(step, at(float(step), float(step > 1)), still)
     assert errors.relative_to_motion(at(5.0, 1.0)) == (0.0, 1.0)
+
+
+def test_what_an_event_changes_is_no_error():
+    """A ball bounces at the ends of steps, by which its velocity changes in no time."""
+    mechanism = one_body(sb.Free(), position=[0, 0, 1.0])
+
+    def floor(time, state):
+        return float(state.position[0, 2])
+
+    floor.direction = -1
+    floor.change = lambda time, state: state.with_(velocity=-0.8 * state.velocity)
+    sb.simulate(mechanism.compile(), duration=2.0, step=0.01, events=floor)  # no warning
