@@ -442,8 +442,8 @@ class Run:
         while self._step < n_steps:
             n_unseen = self._look_at_errors()
             n, record = 0, self._step - self._step % every + every
-            if every > 1 and not self._finder.events and n_unseen > 0:
-                last = min(record, n_steps, self._step + min(n_unseen, _MOST_STEPS))
+            if every > 1 and not self._finder.events:
+                last = min(record, n_steps, self._step + min(max(n_unseen, 1), _MOST_STEPS))
                 ends = np.arange(self._step + 1, last + 1, dtype=np.float64)
                 ends *= options.step
                 ends += self._first_time

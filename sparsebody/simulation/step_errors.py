@@ -21,7 +21,7 @@ from sparsebody.simulation.stabilization import largest
 
 # One pair in such a share of the steps so far, so that short motions are seen nearly whole; and at
 # least one in so many steps
-_PAIRS_SO_FAR, _LONGEST_GAP = 16, 512
+_PAIRS_SO_FAR, _LONGEST_GAP = 6, 1024
 _UNEQUAL = 1e-6  # relative difference of the two steps of a pair, beyond which they are none
 
 Sample = tuple[float, FloatArray, FloatArray, FloatArray]
@@ -35,10 +35,10 @@ class StepErrors:
     """
 
     def __init__(self, system: System, state: State, step: int) -> None:
-        radius = np.sqrt(0.5 * np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
-        self._scale = np.ones((system.n_bodies, 7))
-        self._scale[:, 3:] = 2.0 * radius[:, None]  # an angle is 2 |dq|
-        self._first = self._poses(state)
+        square = 0.5 * np.trace(system.inertia, axis1=1, axis2=2) / system.mass
+        self._weight = np.ones((system.n_bodies, 7))  # of squares
+        self._weight[:, 3:] = 4.0 * square[:, None]  # an angle is 2 |dq|
+        self._first = _poses(state)
         self._samples: list[Sample] = []  # of the pair under way
         self._start, self._seen = step, state.time  # of the next pair; up to where errors are added
         self._error = np.zeros(system.n_bodies)
@@ -52,8 +52,7 @@ class StepErrors:
         """Take note of a state in a step, or at its end, which may be one of a pair."""
         if step < self._start:
             return
-        rate, curvature = pose_derivatives(state, acceleration)
-        sample = state.time, self._poses(state), self._scale * rate, self._scale * curvature
+        sample = state.time, _poses(state), *pose_derivatives(state, acceleration)
         self._samples.append(sample)
         if len(self._samples) < 3:
             return
@@ -61,7 +60,8 @@ class StepErrors:
         if abs(start + end - 2.0 * middle) > _UNEQUAL * (end - start):
             del self._samples[0]
             return
-        self._error += (end - self._seen) / (end - start) * defects(self._samples)
+        n_pairs = (end - self._seen) / (end - start)
+        self._error += n_pairs * defects(self._samples, self._weight)
         self._size = max(self._size, self._displacement(sample[1]))
         gap = min(step // _PAIRS_SO_FAR, _LONGEST_GAP)
         self._start, self._seen, self._samples = step + max(0, gap - 2), end, []
@@ -74,24 +74,30 @@ class StepErrors:
 
     def relative_to_motion(self, end: State) -> tuple[float, float]:
         """Return the error of a motion up to a state relative to how far bodies moved, and that."""
-        size = max(self._size, self._displacement(self._poses(end)))
+        size = max(self._size, self._displacement(_poses(end)))
         return (largest(self._error) / size if size > 0.0 else 0.0), size
 
-    def _poses(self, state: State) -> FloatArray:
-        return self._scale * np.hstack([state.position, state.orientation])
-
     def _displacement(self, poses: FloatArray) -> float:
-        return float(np.linalg.norm(poses - self._first, axis=1).max(initial=0.0))
+        return largest(_lengths(poses - self._first, self._weight))
 
 
-def defects(pair: list[Sample]) -> FloatArray:
+def defects(pair: list[Sample], weight: FloatArray) -> FloatArray:
     """Return by how much poses (n_bodies,) miss the integral of their rates over two steps.
 
-    Either formula bounds the error; that with accelerations is sharper where steps resolve them.
+    As lengths, by weights (n_bodies, 7) of squares. Either formula bounds the error; that with
+    accelerations is sharper where steps resolve them.
     """
     (start, y0, rate0, curvature0), (_, _, rate1, _), (end, y2, rate2, curvature2) = pair
-    h, change = 0.5 * (end - start), y2 - y0
-    simpson = h / 3.0 * (rate0 + 4.0 * rate1 + rate2)
-    corrected = 7.0 * (rate0 + rate2) + 16.0 * rate1 + h * (curvature0 - curvature2)
-    gaps = change - simpson, change - h / 15.0 * corrected
-    return np.minimum(*(np.linalg.norm(gap, axis=1) for gap in gaps))
+    h, change, both = 0.5 * (end - start), y2 - y0, rate0 + rate2
+    simpson = h / 3.0 * (both + 4.0 * rate1)
+    corrected = h / 15.0 * (7.0 * both + 16.0 * rate1 + h * (curvature0 - curvature2))
+    gaps = change - simpson, change - corrected
+    return np.minimum(*(_lengths(gap, weight) for gap in gaps))
+
+
+def _poses(state: State) -> FloatArray:
+    return np.hstack([state.position, state.orientation])
+
+
+def _lengths(vectors: FloatArray, weight: FloatArray) -> FloatArray:
+    return np.sqrt(np.einsum("na,na,na->n", vectors, vectors, weight))

@@ -27,11 +27,13 @@ def pair(path, h):
 @pytest.mark.parametrize("degree", range(7))
 def test_paths_of_degree_six_miss_nothing(degree):
     path = np.polynomial.Polynomial.basis(degree)
-    assert defects(pair(path, 0.5))[0] == pytest.approx(0.0, abs=1e-15)
+    assert defects(pair(path, 0.5), np.ones((1, 7)))[0] == pytest.approx(0.0, abs=1e-15)
 
 
 def test_what_other_paths_miss_falls_with_the_seventh_power_of_the_step():
-    gaps = [defects(pair(np.polynomial.Polynomial.basis(7), h))[0] for h in (0.5, 0.25)]
+    gaps = [
+        defects(pair(np.polynomial.Polynomial.basis(7), h), np.ones((1, 7)))[0] for h in (0.5, 0.25)
+    ]
     assert gaps[0] / gaps[1] == pytest.approx(2.0**7)
 
 
@@ -45,12 +47,13 @@ def fall(n_steps, every=1):
     return run, [str(doubt.message) for doubt in doubts]
 
 
-@pytest.mark.parametrize("every", [1, 20])
+@pytest.mark.parametrize("every", [1, 16])
 def test_errors_of_a_fall_add_up_to_that_of_the_end(every):
-    """Euler's poses are ahead by g h t / 2 at the time t; so he moves g (1 + h) / 2 in a second."""
-    run, (message,) = fall(20, every)
-    assert run.position[-1, 0, 2] == pytest.approx(-0.5 * 9.81 * 1.05)
-    assert f"add up to {0.05 / 1.05:.1%} of how far" in message
+    """Poses are ahead by g h t / 2 at a time t: a body moves by g (1 + h) / 2 in a second."""
+    h = 1.0 / 16.0
+    run, (message,) = fall(16, every)
+    assert run.position[-1, 0, 2] == pytest.approx(-0.5 * 9.81 * (1.0 + h))
+    assert f"add up to {h / (1.0 + h):.1%} of how far" in message
 
 
 @pytest.mark.parametrize("n_steps", [200, 20000])
@@ -89,20 +92,20 @@ def vibrating_body(rate):
 
 def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
     seen = []
-    monkeypatch.setattr(step_errors, "defects", lambda steps: seen.append(steps) or defects(steps))
+    monkeypatch.setattr(step_errors, "defects", lambda *of: seen.append(of) or defects(*of))
     options = {"duration": 20.0, "step": 1e-3, "record": sb.Recording(step=1.0), "method": "rk4"}
     sb.simulate(sb.build("pendulum").compile(), **options)
-    assert 50 < len(seen) < 0.01 * 20000
+    assert 50 < len(seen) < 0.005 * 20000
 
 
 def at(time, height):
     """A body at rest."""
     state = one_body(sb.Free()).compile().initial_state
-    return state.with_(time=time, position=state.position + [[0.0, 0.0, height]])
+    return state.with_(time=time, position=np.array([[0.0, 0.0, height]]))
 
 
 def test_unequal_steps_are_no_pair():
-    """Of steps to 0, 1, 3, 4 and 5 s only the last two are alike, and those before count as such."""
+    """Of steps to 1, 3, 4 and 5 s the last two alone are alike, and those before count as such."""
     system, still = one_body(sb.Free()).compile(), np.zeros((1, 6))
     for jump, expected in ((2.0, 0.0), (4.5, 5.0 / 2.0)):
         errors = StepErrors(system, at(0.0, 0.0), 0)
