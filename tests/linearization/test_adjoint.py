@@ -233,6 +233,7 @@ def test_gradients_are_the_same_bits_with_checkpoints(method):
         assert np.array_equal(gradient, repeated.gradient[name]), name
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_implicit_steps_in_parts_are_made_again_from_checkpoints():
     system = build("andrews").compile()
     times = {"duration": 0.03, "step": 3e-3, "method": "generalized-alpha"}
