@@ -67,7 +67,7 @@ class RankWarning(UserWarning):
 
 
 class AccuracyWarning(UserWarning):
-    """Rounding hides the softest motions: accelerations have few good digits."""
+    """Few digits are good: by rounding, in the softest motions, or by steps that are too long."""
 
 
 class ConvergenceWarning(UserWarning):

@@ -80,6 +80,7 @@ def simulate(source: arg.Source, output: Path | None, resume: bool, **options: A
     try:
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always", errors.EnergyWarning)
+            warnings.simplefilter("always", errors.AccuracyWarning)
             warnings.simplefilter("ignore", errors.InterruptionWarning)
             trajectory = sb.simulate(
                 mechanism.compile(),

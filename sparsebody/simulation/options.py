@@ -15,7 +15,7 @@ from sparsebody.simulation.stabilization import STABILIZATIONS
 from sparsebody.writing import check_writable
 
 _RECORD_STEP = 0.01  # [s] between records where steps are chosen by their errors
-_ADAPTIVE = ("auto", "rk4", "generalized-alpha", "generalized-alpha-2", "radau-iia")
+ADAPTIVE = ("auto", "rk4", "generalized-alpha", "generalized-alpha-2", "radau-iia")
 _TIME_TOLERANCE = 1e-9  # by which a time may miss a whole number of steps, in steps
 
 
@@ -208,10 +208,10 @@ def simulation_options(
     _check_type(record, "record", (Recording,), "Recording(step=..., reactions=...)")
     is_adaptive = step == "auto"
     if is_adaptive:
-        if chosen.name not in _ADAPTIVE:
+        if chosen.name not in ADAPTIVE:
             raise SimulationOptionError(
                 f"step is 'auto', but {chosen.name!r} does not tell its errors; take a step in "
-                f"seconds, or one of {', '.join(_ADAPTIVE)}"
+                f"seconds, or one of {', '.join(ADAPTIVE)}"
             )
         check_positive(tolerances[0], "rtol", "errors relative to what there is")
         check_positive(tolerances[1], "atol", "rad, m, rad/s and m/s")

@@ -31,6 +31,10 @@ from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
+_SINGULAR_START = (
+    "rows depend on others at this pose that do not in general; where several branches of the "
+    "motion leave it, the compliance and the step decide which one is taken"
+)
 _LOOKAHEAD_DISTANCE = 1e-4  # [rad, m] where rows are looked at that may be independent only there
 # Steps: a motion that takes longer to get there is none yet, as that of a slow crank
 _MOST_STEPS_AHEAD = 100
@@ -170,7 +174,7 @@ class AutoStepper(OuterStepper):
         if rate * self._step > _STIFF_RATE:
             self._switch(state, f"a spring or damper with a rate of {rate:.1e}/s is stiff")
         elif is_singular(self._dynamics, state, self._step):
-            self._switch(state, "rows depend on others at this pose that do not in general")
+            self._switch(state, _SINGULAR_START)
         else:
             self._inner.start(state)
 

@@ -16,6 +16,7 @@ from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import joint_errors
 from sparsebody.errors import (
+    AccuracyWarning,
     EnergyWarning,
     InterruptionWarning,
     OutputError,
@@ -31,6 +32,7 @@ from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
 from sparsebody.simulation.options import (
+    ADAPTIVE,
     EVERY_STEP,
     Method,
     Output,
@@ -46,6 +48,7 @@ from sparsebody.simulation.options import (
 )
 from sparsebody.simulation.outer_steppers import AdaptiveStepper, AutoStepper, Inner
 from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed
+from sparsebody.simulation.step_errors import StepErrors
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Checkpoint, Problem, row_size
 from sparsebody.simulation.trajectory import (
@@ -58,8 +61,14 @@ from sparsebody.simulation.trajectory import (
 )
 
 _MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
-_MOST_STORED_ENERGY = 0.01  # the same in rigid joints, which are slightly compliant
-_CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which its weight sinks: less is no motion
+# The same in rigid joints, which are slightly compliant: energies are as squares of errors, of 5 %
+_MOST_STORED_ENERGY = 0.05**2
+# Sums of errors of steps, of how far bodies moved, beyond which a motion is doubted, and which do:
+# motions amplify them by one to four, to 5 %, and to 1 %
+_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.05 / 4.0, 0.01 / 4.0
+_LEAST_MOTION = 1e-4  # of the mechanism's size: bodies that move less settle
+_LOWEST_ORDER = 2  # of the steps of "auto"
+_CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which bodies move: less is no motion
 _MOST_STEPS = 1024  # at once
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative: an event is at the end of a step
 
@@ -133,7 +142,9 @@ def simulate(
         With an EnergyWarning if nothing adds or takes energy, and it changed by more than a fifth
         of what moves, or if nothing adds any, and it grew by as much, or fell by as much beyond
         what dampers take; or if rigid joints, which implicit steps make slightly compliant, stored
-        more than a hundredth of it.
+        more than a four-hundredth of it. With an AccuracyWarning, which names a step that would do,
+        if the errors of steps of a fixed size, as estimated, add up to more than an eightieth of
+        how far bodies moved.
 
     Raises
     ------
@@ -286,6 +297,7 @@ class Run:
         self._is_passive = control is None and not finder.changes_states and is_passive(system)
         joint_errors(system)  # laid out for many records
         self._clock = 0.0  # when the loop began, wall time spent before taken off
+        self._errors: StepErrors | None = None  # None where these choose the steps
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
         """Begin at a checkpoint."""
@@ -334,26 +346,42 @@ class Run:
         return trajectory
 
     def _doubt(self, trajectory: Trajectory) -> None:
-        """Warn where the energy tells that steps are too long for a motion that is one.
+        """Warn of joints that are too soft, and of steps that are too long for a motion."""
+        self._doubt_joints(trajectory)
+        if not (self._is_passive and self._doubts_energy(trajectory)):
+            self._doubt_steps()
 
-        Or that joints are too soft. Vibrations of stiff elements may fade in implicit steps: there
-        the energy must not grow.
-        """
-        energy, system = trajectory.energy, self._system
-        elastic = np.zeros(1) if trajectory.elastic_energy is None else trajectory.elastic_energy
-        stored = trajectory.relative_to_motion(float(elastic.max()))
-        weight = float(system.mass.sum() * np.linalg.norm(system.gravity))
-        creep = _CREEP_TOLERANCE * weight * system.typical_length  # [J] as good as at rest
-        is_soft = stored > _MOST_STORED_ENERGY and elastic.max() > creep
-        if self._options.compliance is None and is_soft:
+    @property
+    def _creep(self) -> float:
+        """A distance [m] by which a mechanism that is as good as at rest moves."""
+        return _CREEP_TOLERANCE * self._system.typical_length
+
+    @property
+    def _creep_energy(self) -> float:
+        """What the mechanism's weight does on that way [J]."""
+        system = self._system
+        return self._creep * float(system.mass.sum() * np.linalg.norm(system.gravity))
+
+    def _doubt_joints(self, trajectory: Trajectory) -> None:
+        """Warn where rigid joints are so soft in implicit steps that it shows in the motion."""
+        if trajectory.elastic_energy is None or self._options.compliance is not None:
+            return
+        elastic = float(trajectory.elastic_energy.max())
+        stored = trajectory.relative_to_motion(elastic)
+        if stored > _MOST_STORED_ENERGY and elastic > self._creep_energy:
             warn_user(
-                f"rigid joints of {system.name!r} stored {stored:.1%} of what moves, so that the "
-                "motion depends on how stiff they are: give the compliance of real joints, "
+                f"rigid joints of {self._system.name!r} stored {stored:.1%} of what moves, so that "
+                "the motion depends on how stiff they are: give the compliance of real joints, "
                 'sb.Method("generalized-alpha", compliance=...), or try "generalized-alpha-2"',
                 EnergyWarning,
             )
-        if not self._is_passive:
-            return
+
+    def _doubts_energy(self, trajectory: Trajectory) -> bool:
+        """Warn where the energy tells that steps are too long for a motion; tell whether it does.
+
+        Vibrations of stiff elements may fade in implicit steps: there the energy must not grow.
+        """
+        energy, system = trajectory.energy, self._system
         loss = 0.0 if system.elastic.kind.size else float((energy[0] - energy).max())
         if trajectory.conservative:
             drift = float((energy - energy[0]).max())
@@ -365,19 +393,40 @@ class Run:
         is_lost, drift = loss > drift, max(drift, loss)
         change = trajectory.relative_to_motion(drift)
         closes = STABILIZATIONS[self._options.stabilization].closes
-        if change > _MOST_ENERGY_ERROR and closes and drift > creep:
-            cause = "beyond what dampers take" if is_lost else "with nothing that adds any"
-            if trajectory.conservative:
-                cause = "with nothing that adds or takes any"
-            done = "fell" if is_lost else "grew"
-            remedy = 'take smaller steps, or step="auto"'
-            if {"passed pose", "step in parts"} & {event.kind for event in trajectory.events}:
-                remedy += ', or method="auto" if poses were singular'
-            warn_user(
-                f"the energy of {system.name!r} {done} by {change:.0%} of what moves, {cause}: "
-                f"{remedy}",
-                EnergyWarning,
-            )
+        if not (change > _MOST_ENERGY_ERROR and closes and drift > self._creep_energy):
+            return False
+        cause = "beyond what dampers take" if is_lost else "with nothing that adds any"
+        if trajectory.conservative:
+            cause = "with nothing that adds or takes any"
+        done = "fell" if is_lost else "grew"
+        remedy = 'take smaller steps, or step="auto"'
+        if {"passed pose", "step in parts"} & {event.kind for event in trajectory.events}:
+            remedy += ', or method="auto" if poses were singular'
+        warn_user(
+            f"the energy of {system.name!r} {done} by {change:.0%} of what moves, {cause}: "
+            f"{remedy}",
+            EnergyWarning,
+        )
+        return True
+
+    def _doubt_steps(self) -> None:
+        """Warn where the errors of the steps add up to a noticeable part of the motion."""
+        if self._errors is None:
+            return
+        error, size = self._errors.relative_to_motion(self._state)
+        if not (error > _MOST_STEP_ERROR and size > _LEAST_MOTION * self._system.typical_length):
+            return
+        integrator = INTEGRATORS.get(self._options.method)
+        order = _LOWEST_ORDER if integrator is None else integrator.order
+        factor = (_GOOD_STEP_ERROR / error) ** (1.0 / order)
+        remedy = f"take steps of {factor * self._options.step:.1g} s"
+        if self._options.method in ADAPTIVE:
+            remedy += ', or step="auto"'
+        warn_user(
+            f"errors of the steps of {self._system.name!r} add up to {error:.1%} of how far its "
+            f"bodies moved, and motions often amplify them: {remedy}",
+            AccuracyWarning,
+        )
 
     def _steps(self, duration: float) -> Iterator[None]:
         """Advance step by step, recording."""
@@ -388,10 +437,13 @@ class Run:
             self._is_under_way = True
         self._finder.begin(self._state)
         every, n_steps = options.record_every, n_whole_steps(duration, options.step)
+        if not options.is_adaptive and n_steps > 1:
+            self._errors = StepErrors(self._system, self._state, self._step)
         while self._step < n_steps:
+            n_unseen = self._look_at_errors()
             n, record = 0, self._step - self._step % every + every
             if every > 1 and not self._finder.events:
-                last = min(record, n_steps, self._step + _MOST_STEPS)
+                last = min(record, n_steps, self._step + min(max(n_unseen, 1), _MOST_STEPS))
                 ends = np.arange(self._step + 1, last + 1, dtype=np.float64)
                 ends *= options.step
                 ends += self._first_time
@@ -408,11 +460,25 @@ class Run:
             if self.recorder.is_flush_due():
                 self.recorder.flush(self._checkpoint)
             yield
+        self._look_at_errors()
         if rest_of_step(duration, options.step) > 0.0:
             self.recorder.flush(self._checkpoint)
             self._is_whole = False
             self._advance(self._first_time + duration)
             yield
+
+    def _look_at_errors(self) -> int:
+        """Add the errors of a pair of steps that ends here; return how many are in none now."""
+        errors, stepper = self._errors, self.stepper
+        if errors is None:
+            return _MOST_STEPS
+        if stepper.state.time != self._state.time:  # it goes on from another state
+            errors.restart()
+            return errors.n_unseen(self._step)
+        for part in stepper.passed[1:]:
+            errors.add(self._step, part.state, part.acceleration)
+        errors.add(self._step, self._state, stepper.acceleration)
+        return errors.n_unseen(self._step)
 
     def _advance(self, time: float) -> None:
         """Advance to a time, or to the event that ends the motion."""
@@ -438,6 +504,8 @@ class Run:
                 changed = changed.with_(time=time) if is_over else changed
                 self._state = self.stepper.consistent(changed)
                 self.stepper.restart(self._state)
+                if self._errors is not None:
+                    self._errors.restart()
                 finder.begin(self._state, event)
                 if not is_over:
                     self._advance(time)

@@ -195,6 +195,7 @@ def test_gradients_by_frames_of_compliant_joints_and_of_elements_are_differences
     check(Case(system, sb.consistent_state(system, state), 1e-3, 4), 1e-9, names=["geometry"])
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.usefixtures("exact_newton")
 @pytest.mark.parametrize(
     ("method", "seed", "step", "tolerance"),
@@ -212,6 +213,7 @@ def test_gradients_by_other_methods_are_differences(method, seed, step, toleranc
     check(case, tolerance)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("method", ["semi-implicit-euler", "variational"])
 def test_gradients_of_long_steps_with_bodies_on_joints_to_the_world_are_differences(method):
     system = build("slider-crank").compile()
@@ -231,6 +233,7 @@ def test_gradients_are_the_same_bits_with_checkpoints(method):
         assert np.array_equal(gradient, repeated.gradient[name]), name
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_implicit_steps_in_parts_are_made_again_from_checkpoints():
     system = build("andrews").compile()
     times = {"duration": 0.03, "step": 3e-3, "method": "generalized-alpha"}
@@ -282,6 +285,7 @@ def test_gradients_of_implicit_steps_are_differences(seed, tolerance):
     check(Case(system, state, 1e-3, 8, method=method), tolerance, floor=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("compliance", [1e-10, 1e-5])  # [m/N]: joints closed, and open
 def test_implicit_gradients_by_refined_factors_are_those_of_the_whole_matrix(
     compliance, monkeypatch
@@ -398,6 +402,7 @@ def test_errors_name_what_does_not_fit():
         pullback(velocity=np.zeros((2, 6)))
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(
     ("name", "step", "method", "reduction", "tolerance"),
     [

@@ -14,7 +14,7 @@ from overconstrained import figure_8_2_a
 import sparsebody as sb
 from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
 from sparsebody.simulation import INTEGRATORS, outer_steppers, trajectory_files
-from sparsebody.simulation.options import _ADAPTIVE
+from sparsebody.simulation.options import ADAPTIVE
 from sparsebody.simulation.trajectory import CHANNELS
 
 OPTIONS = {"step": 0.01, "record": sb.Recording(step=0.02)}
@@ -23,7 +23,7 @@ PENDULUM = sb.build("pendulum").compile()
 
 RUNS = [
     *((name, 0.005) for name in (*INTEGRATORS, "auto")),
-    *((name, "auto") for name in _ADAPTIVE),
+    *((name, "auto") for name in ADAPTIVE),
 ]
 
 
@@ -124,6 +124,7 @@ def kill_after(moment, system, path, options):
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(("method", "step"), RUNS)
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
     monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)

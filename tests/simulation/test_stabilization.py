@@ -13,6 +13,7 @@ AWAY = np.zeros((FOUR_BARS.n_bodies, 6))
 AWAY[0, 3:] = 0.3, 0.2, 0.0  # [m], of one body
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_projection_closes_joints_to_rounding_and_baumgarte_terms_hold_the_drift_down():
     runs = {}
     for name in STABILIZATIONS:

@@ -136,6 +136,7 @@ def test_events_beside_a_record_at_a_singular_pose_are_located(method):
     np.testing.assert_allclose(*located, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_a_change_that_makes_motions_faster_makes_joints_stiffer():
     """Of a lattice, dependent at the start, ten times as fast as the loads at rest let it be."""
     system = sb.build("lattice", rows=3, columns=3).compile()

@@ -105,6 +105,7 @@ def share_of_extent(run, end=None):
     return run.position_error[:end].max() / extent
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.filterwarnings("ignore:rigid joints of 'lattice' stored")
 @pytest.mark.parametrize("step", [0.002, 0.01])
 @pytest.mark.parametrize("shape", [(5, 5, 1), (3, 3, 3)])
@@ -194,6 +195,7 @@ def test_motions_that_end_within_a_step_record_the_energy_of_their_own_opening(e
     assert run.elastic_energy[-1] == pytest.approx(stored, rel=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_a_strut_that_buckles_faster_than_steps_is_followed_in_parts():
     """Two struts pushed through their straight pose: a load far above that of buckling."""
     mechanism = sb.Mechanism("struts", gravity=(0, 0, 0))
@@ -219,6 +221,7 @@ def test_joints_of_driven_lifts_open_negligibly_whatever_their_multipliers(pairs
     np.testing.assert_allclose(run.position[-1], exact.position[-1], atol=5e-3)  # of 13 m and more
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("damping", [0.3, 3e3])
 def test_dampers_on_the_coordinates_of_a_ball_slow_it_down_as_they_should(damping):
     """w = w_0 exp(-d t / I), which steps resolve or not."""

@@ -62,6 +62,7 @@ def test_coefficients_meet_the_conditions_of_order_4(tableau):
     np.testing.assert_allclose(pose.sum(axis=1), 0.5 * c**2, atol=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("name", INTEGRATORS)
 def test_error_of_a_free_top_falls_with_the_stated_order(name):
     top = one_body(gravity=(0, 0, 0), inertia=INERTIA, angular_velocity=START)
@@ -75,6 +76,7 @@ def test_error_of_a_free_top_falls_with_the_stated_order(name):
     assert order - 0.2 < slope(steps, errors) < order + 0.6
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.filterwarnings("ignore::sparsebody.errors.EnergyWarning")
 @pytest.mark.parametrize(
     ("name", "stabilization"),
@@ -104,6 +106,7 @@ def test_error_of_a_constrained_motion_falls_with_the_stated_order(name, stabili
         assert order - 0.3 < slope(steps, errors) < order + 0.8
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_semi_implicit_euler_keeps_the_energy_of_an_oscillation_bounded():
     mechanism = one_body(sb.Prismatic(), gravity=(0, 0, 0))
     mechanism.add_joint_force("spring", "joint", stiffness=1.0, rest=1.0)
@@ -114,6 +117,7 @@ def test_semi_implicit_euler_keeps_the_energy_of_an_oscillation_bounded():
     assert np.ptp(run.energy[half:]) == pytest.approx(np.ptp(run.energy[:half]), rel=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("name", ["bricard", "four-bar"])
 def test_compiled_semi_implicit_steps_are_those_of_evaluations(monkeypatch, name):
     system, method = sb.build(name).compile(), "semi-implicit-euler"

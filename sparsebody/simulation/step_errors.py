@@ -1,0 +1,103 @@
+"""Estimate of the errors of a motion in steps of a fixed size, whatever the method.
+
+Three successive poses y, h apart, and their rates obey Simpson's rule corrected by derivatives,
+
+    y_2 - y_0 = h/15 (7 y_0' + 16 y_1' + 7 y_2') + h^2/15 (y_0'' - y_2'') + O(h^7);
+
+the defect is the error of the poses in these two steps, to leading order for methods up to order 4.
+Defects of some pairs of steps, each for all steps since the pair before it, add up to an estimate.
+
+References
+----------
+Davis and Rabinowitz (1984), Methods of Numerical Integration, chapter 2.
+"""
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.model.system import State, System
+from sparsebody.simulation.integrators import pose_derivatives
+from sparsebody.simulation.stabilization import largest
+
+# One pair in such a share of the steps so far, so that short motions are seen nearly whole; and at
+# least one in so many steps
+_PAIRS_SO_FAR, _LONGEST_GAP = 6, 1024
+_UNEQUAL = 1e-6  # relative difference of the two steps of a pair, beyond which they are none
+
+Sample = tuple[float, FloatArray, FloatArray, FloatArray]
+"""Time [s], poses (n_bodies, 7), and their first and second derivatives."""
+
+
+class StepErrors:
+    """The errors of poses in the steps from one on, added up body by body.
+
+    As lengths: rotations count by how far the mass of a body is from its center, in the mean.
+    """
+
+    def __init__(self, system: System, state: State, step: int) -> None:
+        square = 0.5 * np.trace(system.inertia, axis1=1, axis2=2) / system.mass
+        self._weight = np.ones((system.n_bodies, 7))  # of squares
+        self._weight[:, 3:] = 4.0 * square[:, None]  # an angle is 2 |dq|
+        self._first = _poses(state)
+        self._samples: list[Sample] = []  # of the pair under way
+        self._start, self._seen = step, state.time  # of the next pair; up to where errors are added
+        self._error = np.zeros(system.n_bodies)
+        self._size = 0.0
+
+    def n_unseen(self, step: int) -> int:
+        """Return how many steps from one on are in no pair."""
+        return 0 if self._samples else max(0, self._start - step)
+
+    def add(self, step: int, state: State, acceleration: FloatArray) -> None:
+        """Take note of a state in a step, or at its end, which may be one of a pair."""
+        if step < self._start:
+            return
+        sample = state.time, _poses(state), *pose_derivatives(state, acceleration)
+        self._samples.append(sample)
+        if len(self._samples) < 3:
+            return
+        start, middle, end = (sample[0] for sample in self._samples)
+        if abs(start + end - 2.0 * middle) > _UNEQUAL * (end - start):
+            del self._samples[0]
+            return
+        n_pairs = (end - self._seen) / (end - start)
+        self._error += n_pairs * defects(self._samples, self._weight)
+        self._size = max(self._size, self._displacement(sample[1]))
+        gap = min(step // _PAIRS_SO_FAR, _LONGEST_GAP)
+        self._start, self._seen, self._samples = step + max(0, gap - 2), end, []
+        if gap <= 2:
+            self._samples.append(sample)  # which starts the next one
+
+    def restart(self) -> None:
+        """Leave the pair under way, as the motion does not go on from its newest state."""
+        self._samples = []
+
+    def relative_to_motion(self, end: State) -> tuple[float, float]:
+        """Return the error of a motion up to a state relative to how far bodies moved, and that."""
+        size = max(self._size, self._displacement(_poses(end)))
+        return (largest(self._error) / size if size > 0.0 else 0.0), size
+
+    def _displacement(self, poses: FloatArray) -> float:
+        return largest(_lengths(poses - self._first, self._weight))
+
+
+def defects(pair: list[Sample], weight: FloatArray) -> FloatArray:
+    """Return by how much poses (n_bodies,) miss the integral of their rates over two steps.
+
+    As lengths, by weights (n_bodies, 7) of squares. Either formula bounds the error; that with
+    accelerations is sharper where steps resolve them.
+    """
+    (start, y0, rate0, curvature0), (_, _, rate1, _), (end, y2, rate2, curvature2) = pair
+    h, change, both = 0.5 * (end - start), y2 - y0, rate0 + rate2
+    simpson = h / 3.0 * (both + 4.0 * rate1)
+    corrected = h / 15.0 * (7.0 * both + 16.0 * rate1 + h * (curvature0 - curvature2))
+    gaps = change - simpson, change - corrected
+    return np.minimum(*(_lengths(gap, weight) for gap in gaps))
+
+
+def _poses(state: State) -> FloatArray:
+    return np.hstack([state.position, state.orientation])
+
+
+def _lengths(vectors: FloatArray, weight: FloatArray) -> FloatArray:
+    return np.sqrt(np.einsum("na,na,na->n", vectors, vectors, weight))

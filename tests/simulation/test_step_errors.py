@@ -1,0 +1,136 @@
+"""Errors of steps of a fixed size: estimated, told with a step that would do, or small."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from linkages import one_body
+
+import sparsebody as sb
+from sparsebody.errors import AccuracyWarning
+from sparsebody.simulation import step_errors
+from sparsebody.simulation.step_errors import StepErrors, defects
+
+EULER = "semi-implicit-euler"
+
+
+def pair(path, h):
+    """Three samples of a polynomial path (7,) of one body."""
+    rate, curvature = path.deriv(), path.deriv(2)
+    return [
+        (t, *(np.array([[f(t)] + [0.0] * 6]) for f in (path, rate, curvature)))
+        for t in (-h, 0.0, h)
+    ]
+
+
+@pytest.mark.parametrize("degree", range(7))
+def test_paths_of_degree_six_miss_nothing(degree):
+    path = np.polynomial.Polynomial.basis(degree)
+    assert defects(pair(path, 0.5), np.ones((1, 7)))[0] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_what_other_paths_miss_falls_with_the_seventh_power_of_the_step():
+    gaps = [
+        defects(pair(np.polynomial.Polynomial.basis(7), h), np.ones((1, 7)))[0] for h in (0.5, 0.25)
+    ]
+    assert gaps[0] / gaps[1] == pytest.approx(2.0**7)
+
+
+def fall(n_steps, every=1):
+    """The warnings of a free fall of 1 s by a method of first order."""
+    options = {"duration": 1.0, "step": 1.0 / n_steps, "method": EULER}
+    record = sb.Recording(step=every / n_steps)
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always")
+        run = sb.simulate(one_body(sb.Free()).compile(), record=record, **options)
+    return run, [str(doubt.message) for doubt in doubts]
+
+
+@pytest.mark.parametrize("every", [1, 16])
+def test_errors_of_a_fall_add_up_to_that_of_the_end(every):
+    """Poses are ahead by g h t / 2 at a time t: a body moves by g (1 + h) / 2 in a second."""
+    h = 1.0 / 16.0
+    run, (message,) = fall(16, every)
+    assert run.position[-1, 0, 2] == pytest.approx(-0.5 * 9.81 * (1.0 + h))
+    assert f"add up to {h / (1.0 + h):.1%} of how far" in message
+
+
+@pytest.mark.parametrize("n_steps", [200, 20000])
+def test_short_steps_of_a_fall_are_in_silence(n_steps):
+    assert fall(n_steps, every=100)[1] == []
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "generalized-alpha-2", EULER])
+def test_a_motion_wrong_by_long_steps_says_which_would_do(method):
+    system = sb.build("four-bar").compile()
+    options = {"duration": 0.5, "method": method, "record": sb.Recording(step=0.05)}
+    exact = sb.simulate(system, duration=0.5, step=0.005, method="rk4", record=options["record"])
+    size = np.abs(exact.position - exact.position[0]).max()
+    with pytest.warns(AccuracyWarning, match="of 'four-bar' add up to .*%.* take steps of") as said:
+        wrong = sb.simulate(system, step=0.05, **options)
+    assert np.abs(wrong.position - exact.position).max() > 0.05 * size
+    step = float(re.search(r"steps of (\S+) s", str(said[0].message))[1])
+    right = sb.simulate(system, step=0.05 / np.ceil(0.05 / step), **options)  # no warning
+    assert np.abs(right.position - exact.position).max() < 0.02 * size
+
+
+def test_a_vibration_out_of_phase_is_told():
+    """Symplectic steps keep its energy, and lose 1/24 (h w)^2 of its phase."""
+    system = vibrating_body(rate=400.0)
+    with pytest.warns(AccuracyWarning, match=r"add up to .*%"):
+        run = sb.simulate(system, duration=0.1, step=1e-3, method="variational")
+    assert run.energy_error < 0.05
+    sb.simulate(system, duration=0.1, step=1e-4, method="variational")  # no warning
+
+
+def vibrating_body(rate):
+    slide = one_body(sb.Prismatic(), mass=2.0, gravity=(0, 0, 0))
+    slide.add_joint_force("spring", "joint", stiffness=2.0 * rate**2, rest=0.01)
+    return slide.compile()
+
+
+def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
+    seen = []
+    monkeypatch.setattr(step_errors, "defects", lambda *of: seen.append(of) or defects(*of))
+    options = {"duration": 20.0, "step": 1e-3, "record": sb.Recording(step=1.0), "method": "rk4"}
+    sb.simulate(sb.build("pendulum").compile(), **options)
+    assert 50 < len(seen) < 0.005 * 20000
+
+
+def at(time, height):
+    """A body at rest."""
+    state = one_body(sb.Free()).compile().initial_state
+    return state.with_(time=time, position=np.array([[0.0, 0.0, height]]))
+
+
+def test_unequal_steps_are_no_pair():
+    """Of steps to 1, 3, 4 and 5 s the last two alone are alike, and those before count as such."""
+    system, still = one_body(sb.Free()).compile(), np.zeros((1, 6))
+    for jump, expected in ((2.0, 0.0), (4.5, 5.0 / 2.0)):
+        errors = StepErrors(system, at(0.0, 0.0), 0)
+        for step, time in enumerate([0.0, 1.0, 3.0, 4.0, 5.0]):
+            errors.add(step, at(time, float(time > jump)), still)
+        assert errors.relative_to_motion(at(5.0, 1.0)) == (pytest.approx(expected), 1.0)
+
+
+def test_steps_before_and_after_another_state_are_no_pair():
+    system, still = one_body(sb.Free()).compile(), np.zeros((1, 6))
+    errors = StepErrors(system, at(0.0, 0.0), 0)
+    for step in range(6):
+        if step == 2:
+            errors.restart()
+        errors.add(step, at(float(step), float(step > 1)), still)
+    assert errors.relative_to_motion(at(5.0, 1.0)) == (0.0, 1.0)
+
+
+def test_what_an_event_changes_is_no_error():
+    """A ball bounces at the ends of steps, by which its velocity changes in no time."""
+    mechanism = one_body(sb.Free(), position=[0, 0, 1.0])
+
+    def floor(time, state):
+        return float(state.position[0, 2])
+
+    floor.direction = -1
+    floor.change = lambda time, state: state.with_(velocity=-0.8 * state.velocity)
+    sb.simulate(mechanism.compile(), duration=2.0, step=0.01, events=floor)  # no warning
