@@ -31,7 +31,7 @@ from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
-_SINGULAR_START = (
+SINGULAR_START = (
     "rows depend on others at this pose that do not in general; where several branches of the "
     "motion leave it, the compliance and the step decide which one is taken"
 )
@@ -174,7 +174,7 @@ class AutoStepper(OuterStepper):
         if rate * self._step > _STIFF_RATE:
             self._switch(state, f"a spring or damper with a rate of {rate:.1e}/s is stiff")
         elif is_singular(self._dynamics, state, self._step):
-            self._switch(state, _SINGULAR_START)
+            self._switch(state, SINGULAR_START)
         else:
             self._inner.start(state)
 

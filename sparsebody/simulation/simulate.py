@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,12 @@ from sparsebody.simulation import callbacks, trajectory_files
 from sparsebody.simulation.callbacks import Control, EventFinder, EventFunction, Report
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
-from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
+from sparsebody.simulation.integrators import (
+    INTEGRATORS,
+    Composition,
+    ImplicitIntegrator,
+    Integrator,
+)
 from sparsebody.simulation.options import (
     ADAPTIVE,
     EVERY_STEP,
@@ -46,7 +52,13 @@ from sparsebody.simulation.options import (
     simulation_options,
     with_former_keywords,
 )
-from sparsebody.simulation.outer_steppers import AdaptiveStepper, AutoStepper, Inner
+from sparsebody.simulation.outer_steppers import (
+    SINGULAR_START,
+    AdaptiveStepper,
+    AutoStepper,
+    Inner,
+    is_singular,
+)
 from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed
 from sparsebody.simulation.step_errors import StepErrors
 from sparsebody.simulation.stepper import Stepper
@@ -70,6 +82,7 @@ _LEAST_MOTION = 1e-4  # of the mechanism's size: bodies that move less settle
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which bodies move: less is no motion
 _MOST_STEPS = 1024  # at once
+_MOST_ROWS_OF_START = 50_000  # whose dependences at the start take less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative: an event is at the end of a step
 
 
@@ -433,6 +446,7 @@ class Run:
         options = self._options
         if not self._is_under_way:
             self._record()
+            self._tell_of_branches()
             self.stepper.start(self._state)
             self._is_under_way = True
         self._finder.begin(self._state)
@@ -466,6 +480,18 @@ class Run:
             self._is_whole = False
             self._advance(self._first_time + duration)
             yield
+
+    def _tell_of_branches(self) -> None:
+        """Note that implicit steps, which decide on no rows, start at a singular pose."""
+        options, n_rows = self._options, self._system.n_rows
+        is_implicit = isinstance(INTEGRATORS.get(options.method), ImplicitIntegrator)
+        is_rigid = is_implicit and options.compliance is None and not self._is_shared
+        if not is_rigid or n_rows > _MOST_ROWS_OF_START:
+            return
+        with suppress(SparsebodyError):  # which implicit steps do not care about
+            dynamics = prepared_dynamics(self.problem)
+            if is_singular(dynamics, self._state, options.step):
+                self._note(Event(self._state.time, "undetermined branch", SINGULAR_START))
 
     def _look_at_errors(self) -> int:
         """Add the errors of a pair of steps that ends here; return how many are in none now."""

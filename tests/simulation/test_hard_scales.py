@@ -86,3 +86,13 @@ def test_a_run_is_right_or_says_what_is_wrong(case, method):
     elif not any(doubt.category is EnergyWarning for doubt in doubts):
         factor = 50.0 if (method, tolerance) == ("semi-implicit-euler", RESOLVED) else 1.0
         assert np.abs(run.position[-1] - reference).max() < factor * tolerance
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "generalized-alpha-2"])
+def test_implicit_schemes_tell_of_a_start_that_several_branches_may_leave(method):
+    """A flat sheet of balls has dependent rows at its start alone; a ladder has them everywhere."""
+    for name, is_singular in (("lattice", True), ("ladder", False)):
+        run = sb.simulate(sb.build(name).compile(), duration=0.02, step=0.005, method=method)
+        told = [event for event in run.events if event.kind == "undetermined branch"]
+        assert bool(told) == is_singular
+        assert all("compliance and the step decide" in event.message for event in told)
