@@ -16,11 +16,11 @@ void bind_steps(nb::module_& m, const char* name) {
   using Steps = VariationalSteps<E>;
   nb::class_<Steps> type(
       m, name,
-      "Time steps whose end is projected onto the position and velocity constraints (\"closed\"). creep: speed below which "
-      "velocity corrections are not judged; kept: the rows of the evaluation; loop_rows: indices into kept of those that may "
+      "Time steps whose end is projected onto the position and velocity constraints (\"closed\"). negligible_speed: speed below which "
+      "velocity corrections are not judged; independent_rows: the rows of the evaluation; loop_rows: indices into these of those that may "
       "become dependent.");
   def_keeping<
-      "__init__(evaluation, left_out, terms?, joints, prescribed_rows, retraction, tolerance, length, creep, kept, loop_rows, "
+      "__init__(evaluation, left_out, terms?, joints, prescribed_rows, retraction, tolerance, length, negligible_speed, independent_rows, loop_rows, "
       "n_unknowns)">(
       type, construct<Steps, E&, const RowTable&, const LoadsAndRows*, const JointErrors&, View<const Index>,
                       const Retraction&, View<const double>, double, double, View<const Index>, View<const Index>, Index>);

@@ -8,7 +8,7 @@ namespace sparsebody {
 
 using namespace implicit;
 
-template <OneOf<Bodies, Compliance, Start, End, Given, Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
+template <OneOf<Bodies, Compliance, Start, End, Inputs, Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -51,9 +51,9 @@ Factorization factorization_of(nb::handle factors) {
 
 void bind_simulation_implicit(nb::module_& m) {
   nb::class_<Equations> type(m, "ImplicitEquations", "Residuals of an implicit time step, linearized.");
-  def_keeping<"__init__(bodies, tables, compliance, start, end, given, residual)">(
+  def_keeping<"__init__(bodies, tables, compliance, start, end, inputs, residual)">(
       type, construct<Equations, const Bodies&, const model::SystemTables&, const Compliance&, const Start&, const End&,
-                      const Given&, const Residual&>);
+                      const Inputs&, const Residual&>);
   def_kernel<"evaluate()">(
       type, &Equations::evaluate,
       "Fill poses and residuals at the end; return -1, or the first spring between points that coincide.");
@@ -82,10 +82,10 @@ void bind_simulation_implicit(nb::module_& m) {
       type, &Equations::velocity_errors, "Fill T' v_J of the rows of joints, less the prescribed rates.");
 
   nb::class_<Newton> newton(m, "Newton", "Newton's method on the equations of an implicit step.");
-  def_keeping<"__init__(equations, factors, start, end, known, n_unknowns, length)">(
+  def_keeping<"__init__(equations, factors, start, end, inputs, n_unknowns, length)">(
       newton, [](Newton* self, Equations& equations, nb::object factors, const Start& start, const End& end,
-                 View<double> known, Index n_unknowns, double length) {
-        new (self) Newton(equations, factorization_of(factors), start, end, known, n_unknowns, length);
+                 View<double> inputs, Index n_unknowns, double length) {
+        new (self) Newton(equations, factorization_of(factors), start, end, inputs, n_unknowns, length);
       });
   def<"begin(b, c, share, accuracy)">(newton, &Newton::begin, "Begin a step.");
   def_kernel<"run()">(
@@ -120,7 +120,7 @@ void bind_simulation_implicit(nb::module_& m) {
   newton.attr("GOING_ON") = int(Newton::going_on);
   newton.attr("CONVERGED") = int(Newton::converged);
   newton.attr("UNDEFINED") = int(Newton::undefined);
-  newton.attr("WANTS_WHOLE") = int(Newton::wants_whole);
+  newton.attr("WANTS_FULL_MATRIX") = int(Newton::wants_full_matrix);
   def<"tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return tangent(y, m); }),
                                 "T(y) m (n, 6), with exp(-y) d exp(y) = T(y) dy.");
   def<"inverse_tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return inverse_tangent(y, m); }),
@@ -143,8 +143,8 @@ void bind_simulation_implicit(nb::module_& m) {
       "The gradients (n, 6) of f' T(y) m by y.");
   def<"cross_products(v, m)">(m, of_twists([](const auto& v, const auto& m) { return cross(v, m); }),
                               "v x m of motions (n, 6). Featherstone (2008), eq. (2.33).");
-  def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest accelerations.");
-  def<"next_mean(method, start, h, end)">(m, &next_mean, "a of the generalized-alpha method at the end.");
+  def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest angular and linear dv/dt.");
+  def<"next_algorithmic_acceleration(method, start, h, end)">(m, &next_algorithmic_acceleration, "Algorithmic accelerations a (n, 6) of the generalized-alpha method at the end.");
 }
 
 }  // namespace sparsebody

@@ -56,10 +56,10 @@ struct Control {
 };
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is accepted
-inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
+inline constexpr double slow_convergence = 0.1;      // contraction of an error beyond which factors are made anew
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
-inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
-inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
+inline constexpr double stage_velocity_tolerance = 1e3;  // the same at stages before the end of a step
+inline constexpr double closed_opening = 1e6;        // tolerances; a larger one means that rows are missing
 inline constexpr double rounded_opening = 100.0;     // tolerances, below which corrections stop helping
 inline constexpr int most_corrections = 8;
 // A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
@@ -67,10 +67,10 @@ inline constexpr int most_corrections = 8;
 // to the local error E of the method, (h w)^4 for a motion with rates w. They may stay open where c^4 <= E / 16, so that
 // errors change by less than a factor of two; or where c^4 is 3e-10, and its part in a step rounding.
 inline constexpr double pivot_change_ratio = 0.5, least_pivot_change = 4e-3;
-// The same after closed stages, of which the error is estimated by another formula: open ones that follow are to last.
+// The same after closed stages, whose error has another estimate; smaller, so that open stages do not fail again at once.
 inline constexpr double open_again_ratio = 0.35;
-// The same before the end of a step with open stages, whose error is known roughly by then: beyond it they are given up.
-inline constexpr double lost_ratio = 1.0;
+// The same before the last stage of a step with open stages, by a rough estimate of its error: beyond it the step fails.
+inline constexpr double failed_ratio = 1.0;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -78,7 +78,7 @@ inline constexpr double lost_ratio = 1.0;
 struct SpatialQR {
   SpatialEvaluation& system;
   BlockQR& qr;
-  bool is_last_resort;  // there is no other factorization for what this one is too rough for
+  bool is_last_resort;  // no other factorization is left to try if this one is inaccurate
 
   Index n_bodies() const { return system.n_bodies(); }
   Index assemble(const EvaluationInput& in) { return system.assemble(in); }
@@ -106,7 +106,7 @@ bool factorize(E& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 
-// Fills the primal part of the solution for no forces and errors of the kept rows, the end of `right`, by the newest
+// Fills the primal part of the solution for no forces and errors of the independent rows, the end of `right`, by the newest
 // factors as they are.
 inline void correct(SpatialEvaluation& e, View<double> right, Index n_rows) {
   View<double> rows = right.slice(right.size() - n_rows, right.size());
@@ -238,16 +238,16 @@ class ExplicitSteps {
  public:
   // left_out: rows that the others are to keep. terms: the general rows of the evaluation, and loads; null where there are
   // none. prescribed_rows: those of prescribed coordinates. tolerance (n_rows,): position errors of closed joints; length:
-  // typical of the mechanism; creep: speed below which velocity corrections are not judged; kept: the rows of the
-  // evaluation, its last unknowns; loop_rows: indices into kept of those that may become dependent, of joints that are on
+  // typical of the mechanism; negligible_speed: speed below which velocity corrections are not judged; independent_rows: the
+  // rows of the evaluation, its last unknowns; loop_rows: indices into these of those that may become dependent, of joints that are on
   // closed loops
   ExplicitSteps(E& evaluation, const RowTable& left_out, const LoadsAndRows* terms, const JointErrors& joints, View<const Index> prescribed_rows,
-                const Retraction& retraction, View<const double> tolerance, double length, double creep,
-                View<const Index> kept, View<const Index> loop_rows, Index n_unknowns)
+                const Retraction& retraction, View<const double> tolerance, double length, double negligible_speed,
+                View<const Index> independent_rows, View<const Index> loop_rows, Index n_unknowns)
       : e_(evaluation), left_out_(left_out), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
-        inverse_tolerance_(tolerance.size()), length_(length), creep_(creep), kept_(kept), loop_rows_(loop_rows),
+        inverse_tolerance_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
         right_(n_unknowns), left_out_gamma_(left_out.rows.shape(0)), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
-        trial_velocity_error_(joints.n_rows()), pivot_(kept.size()), least_pivot_(loop_rows.size()),
+        trial_velocity_error_(joints.n_rows()), pivot_(independent_rows.size()), least_pivot_(loop_rows.size()),
         largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
         curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
@@ -259,8 +259,8 @@ class ExplicitSteps {
     load_ = Array<double, 2>({e_.n_bodies(), 6});
   }
 
-  // Whether steps keep their stages, the end included: x, q, v and a (s, n, 19), and multipliers (s, n_rows). They are
-  // given away once.
+  // Whether steps store their stages, the end included: x, q, v and a (s, n, 19), and multipliers (s, n_rows). `stages`
+  // moves them out, once a step.
   void keep_stages(bool keeps) { keeps_stages_ = keeps; }
   std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
@@ -301,13 +301,13 @@ class ExplicitSteps {
       if (!complete(s, k, end)) return failed();
       follow_pivots();
       if (!is_end) curves_.add(s.bodies(), s.acceleration);
-      if (!closes_stages && k + 2 == n_stages && is_lost(from, s, tableau, h)) return failed();
+      if (!closes_stages && k + 2 == n_stages && open_stages_fail(from, s, tableau, h)) return failed();
     }
     const double change = pivot_change();
     bool is_sensitive = change > least_pivot_change;
     if (is_sensitive || with_error) {
       curves_.add(s.bodies(), s.acceleration);
-      end.error = curves_.mean(tableau.error);
+      end.error = curves_.weighted_sum(tableau.error);
       const double most = closes_stages ? open_again_ratio : pivot_change_ratio;
       is_sensitive = is_sensitive && !(change <= most * std::pow(local_error(from, s, end.error, h), 0.25));
       if (is_sensitive && !closes_stages) return failed();
@@ -317,8 +317,9 @@ class ExplicitSteps {
     return end;
   }
 
-  // Takes steps from a time to others, as long as they break no limits, and for a short while. Stages are open, or closed
-  // where that is in vain and in the next step then. The smallest pivot at the start, and the largest such one so far.
+  // Takes steps from `time` to `ends` while they break no limits, for at most 20 ms, so that Python can handle signals.
+  // Stages are open; where open stages fail they are closed, in the next step as well. pivot: the smallest at the start;
+  // largest_pivot: the largest such one so far.
   Passed take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
                     View<const double> ends, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
@@ -333,7 +334,7 @@ class ExplicitSteps {
       const bool is_closed = end.status == StepEnd::closed || end.status == StepEnd::sensitive;
       if (!is_closed || end.worst.sine < limits.least_pivot || !(largest(end.velocity) < most_value) ||
           !(largest(end.position) < most_value) ||
-          (end.correction > limits.most_correction && largest(from.bodies.velocity) > creep_) ||
+          (end.correction > limits.most_correction && largest(from.bodies.velocity) > negligible_speed_) ||
           (pivot < most_value && end.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)) ||
           !(left_out_violation() <= limits.most_violation))
         break;
@@ -349,10 +350,10 @@ class ExplicitSteps {
   }
 
  protected:
-  // Begins a step with so many stages to keep.
+  // Begins a step of n_stages stages.
   StepEnd begin(const StepStart& from, Index n_stages) {
     near_ = from.coordinate, is_stopped_ = false;
-    start_speed_ = std::max(creep_, largest(from.bodies.velocity));
+    start_speed_ = std::max(negligible_speed_, largest(from.bodies.velocity));
     if (keeps_stages_) {
       stages_ = Array<double, 3>::uninitialized({n_stages, from.bodies.position.rows(), 19});
       multipliers_ = Array<double, 2>({n_stages, joints_.n_rows()});
@@ -380,11 +381,11 @@ class ExplicitSteps {
     end.last = s.pivot;
     end.status = StepEnd::closed;
   }
-  // Largest of the velocities, relative to those at the start or the end, in the same units for turning and moving; error
-  // (n, 7) of y''. At the end alone they may be those of a turning point.
+  // The largest error of a velocity in the step, relative to the largest velocity at its start or end (at a turning point
+  // that of the end alone would be zero), rotations and translations compared by `length`; error (n, 7) of y''.
   double local_error(const StepStart& from, const StageState& end, View<const double, 2> error, double h) const {
     const View<const double, 2> start = from.bodies.velocity;
-    double most = 0.0, speed = creep_ / length_;
+    double most = 0.0, speed = negligible_speed_ / length_;
     for (Index i = 0; i < error.rows(); ++i) {
       for (Index a = 0; a < 7; ++a) most = std::max(most, std::abs(error(i, a)) * (a < 3 ? 1.0 / length_ : 2.0));
       for (Index a = 0; a < 6; ++a)
@@ -394,28 +395,30 @@ class ExplicitSteps {
   }
   void follow_pivots() {
     for (Index k = 0; k < loop_rows_.size(); ++k) {
-      const double square = pivot_[loop_rows_[k]];
-      least_pivot_[k] = std::min(least_pivot_[k], square), largest_pivot_[k] = std::max(largest_pivot_[k], square);
+      const double inverse_square = pivot_[loop_rows_[k]];
+      least_pivot_[k] = std::min(least_pivot_[k], inverse_square);
+      largest_pivot_[k] = std::max(largest_pivot_[k], inverse_square);
     }
   }
-  // The largest of any row, relative, from one stage to another.
+  // The largest relative change of a row's pivot from one stage to another.
   double pivot_change() const {
     double least = 1.0;
     for (Index k = 0; k < loop_rows_.size(); ++k) least = std::min(least, least_pivot_[k] / largest_pivot_[k]);
     return 1.0 - std::sqrt(std::max(least, 0.0));
   }
-  // Whether open stages, the last of which stands for the end of the step as well, add too much to its error.
-  bool is_lost(const StepStart& from, const StageState& s, const Tableau& tableau, double h) {
+  // Whether open stages add too much to the error of the step, by an estimate that takes y'' of the last stage for that of
+  // the end.
+  bool open_stages_fail(const StepStart& from, const StageState& s, const Tableau& tableau, double h) {
     const double change = pivot_change();
     if (!(change > least_pivot_change)) return false;
     const Index n_stages = tableau.node.size();
     std::vector<double> weight(tableau.error.begin(), tableau.error.begin() + n_stages);
     weight.back() += tableau.error[n_stages];
-    const double error = local_error(from, s, curves_.mean({weight.data(), n_stages}), h);
-    return change > lost_ratio * std::pow(error, 0.25);
+    const double error = local_error(from, s, curves_.weighted_sum({weight.data(), n_stages}), h);
+    return change > failed_ratio * std::pow(error, 0.25);
   }
-  // Moves to the nearest closed state; whether that was possible. Where the newest factors are those of a near pose, they
-  // do.
+  // Projects a state onto the constraints; false if that fails. Factors are made anew unless the newest ones are of a near
+  // pose.
   bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
     if (!is_near && !refactorize(s)) return false;
     if (!close_pose(s)) return false;
@@ -443,7 +446,8 @@ class ExplicitSteps {
     if (keeps_stages_) keep(s, k);
     return true;
   }
-  // The loads of the model, and the wrenches of the control; whether there are any.
+  // Fills load_ with the loads of the model and the wrenches of the control; false if points of a spring coincide or the
+  // control fails.
   bool fill_loads(const StageState& s) {
     std::fill(load_.begin(), load_.end(), 0.0);
     if (terms_ != nullptr && terms_->has_loads() && terms_->add_loads(s.bodies(), near_, load_) >= 0) return false;
@@ -461,9 +465,9 @@ class ExplicitSteps {
     }
   }
   Pivot smallest() {
-    if (kept_.size() == 0) return {};
+    if (independent_rows_.size() == 0) return {};
     const auto [sine, row] = smallest_pivot(e_, pivot_);
-    return {sine, row >= 0 ? kept_[row] : row};
+    return {sine, row >= 0 ? independent_rows_[row] : row};
   }
   // At the newest state.
   double left_out_violation() {
@@ -500,12 +504,13 @@ class ExplicitSteps {
   double in_tolerances(View<const double> error) const { return largest(error, inverse_tolerance_.view()); }
   // The twists, or changes of velocity, that change the rows by -error.
   void fill_twists(View<const double> error) {
-    const Index first = right_.size() - kept_.size();
-    for (Index k = 0; k < kept_.size(); ++k) right_[first + k] = error[kept_[k]];
-    correct(e_, right_, kept_.size());
+    const Index first = right_.size() - independent_rows_.size();
+    for (Index k = 0; k < independent_rows_.size(); ++k) right_[first + k] = error[independent_rows_[k]];
+    correct(e_, right_, independent_rows_.size());
     e_.to_user_order(twists_.view(), {});
   }
-  // Leaves the velocity errors at the pose that it finds.
+  // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
+  // pose found. An opening is the largest |delta_k| / tolerance_k.
   bool close_pose(StageState& s) {
     fill_errors(s.bodies(), delta_, {});
     double opening = in_tolerances(delta_);
@@ -530,7 +535,8 @@ class ExplicitSteps {
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
     return opening <= closed_opening;
   }
-  // Until errors are smaller than some tolerances. Factors leave the share of them that they have left of the opening.
+  // Corrects the velocity until |T' v_J| is below n_tolerances, times the speed. The factors are expected to reduce it by
+  // the ratio contraction_ by which they reduced the opening.
   void close_velocity(StageState& s, double n_tolerances) {
     const View<double, 2> v = s.velocity;
     s.correction = s.speed = 0.0;
@@ -555,10 +561,10 @@ class ExplicitSteps {
   View<const Index> prescribed_rows_;
   Retraction retraction_;
   Array<double> inverse_tolerance_;
-  double length_, creep_;
-  View<const Index> kept_, loop_rows_;
+  double length_, negligible_speed_;
+  View<const Index> independent_rows_, loop_rows_;
   Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
-  Array<double> pivot_, least_pivot_, largest_pivot_;  // squares: of all rows at a stage; of loop rows at all stages so far
+  Array<double> pivot_, least_pivot_, largest_pivot_;  // inverse squares: of all rows at a stage; of loop rows at all stages so far
   Array<double, 2> twists_;
   model::MotionList motions_;
   StageCurves curves_;
@@ -567,7 +573,7 @@ class ExplicitSteps {
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
   View<const double> near_;        // coordinates at the start of the step
   double time_ = 0.0;              // of the stage
-  double start_speed_ = 0.0;       // of the step, or creep; what remains at a turning point is no measure
+  double start_speed_ = 0.0;       // of the step, or negligible_speed; what remains at a turning point is no measure
   double contraction_ = 1.0;       // of the opening by the factors in use
   bool is_stopped_ = false;        // by the control
   bool keeps_stages_ = false;

@@ -11,9 +11,9 @@ namespace sparsebody::implicit {
 struct AlphaCoefficients {
   double alpha_m, alpha_f, beta, gamma;
 };
-// The start of a step: velocities, dv/dt and a of the method, all (n, 6), and multipliers (n_rows,).
+// The start of a step: velocities, dv/dt and algorithmic accelerations a, all (n, 6), and multipliers (n_rows,).
 struct AlphaStart {
-  View<const double, 2> velocity, acceleration, mean;
+  View<const double, 2> velocity, acceleration, algorithmic;
   View<const double> multiplier;
 };
 
@@ -26,10 +26,10 @@ inline std::pair<double, double> predict(const AlphaCoefficients& method, const 
   double angular = 0.0, linear = 0.0;
   for (Index i = 0; i < start.velocity.rows(); ++i)
     for (Index a = 0; a < 6; ++a) {
-      const double v = start.velocity(i, a), rate = start.acceleration(i, a), mean = start.mean(i, a);
-      const double next = (rate - method.alpha_m * mean) / (1.0 - method.alpha_m);
-      end.displacement(i, a) = h * v + h * h * ((0.5 - method.beta) * mean + method.beta * next);
-      end.velocity(i, a) = v + h * ((1.0 - method.gamma) * mean + method.gamma * next);
+      const double v = start.velocity(i, a), rate = start.acceleration(i, a), algorithmic = start.algorithmic(i, a);
+      const double next = (rate - method.alpha_m * algorithmic) / (1.0 - method.alpha_m);
+      end.displacement(i, a) = h * v + h * h * ((0.5 - method.beta) * algorithmic + method.beta * next);
+      end.velocity(i, a) = v + h * ((1.0 - method.gamma) * algorithmic + method.gamma * next);
       end.acceleration(i, a) = rate;
       double& largest = a < 3 ? angular : linear;
       largest = std::max(largest, std::abs(rate));
@@ -39,12 +39,12 @@ inline std::pair<double, double> predict(const AlphaCoefficients& method, const 
 }
 
 // a_1 = ((v_1 - v_0) / h - (1 - gamma) a_0) / gamma
-inline Array<double, 2> next_mean(const AlphaCoefficients& method, const AlphaStart& start, double h, const End& end) {
-  auto mean = Array<double, 2>::uninitialized(start.mean.shape());
-  for (Index k = 0; k < mean.size(); ++k)
-    mean.data()[k] = (end.velocity.data()[k] -
-                      (start.velocity.data()[k] + h * (1.0 - method.gamma) * start.mean.data()[k])) / (h * method.gamma);
-  return mean;
+inline Array<double, 2> next_algorithmic_acceleration(const AlphaCoefficients& method, const AlphaStart& start, double h, const End& end) {
+  auto algorithmic = Array<double, 2>::uninitialized(start.algorithmic.shape());
+  for (Index k = 0; k < algorithmic.size(); ++k)
+    algorithmic.data()[k] = (end.velocity.data()[k] -
+                      (start.velocity.data()[k] + h * (1.0 - method.gamma) * start.algorithmic.data()[k])) / (h * method.gamma);
+  return algorithmic;
 }
 
 }  // namespace sparsebody::implicit

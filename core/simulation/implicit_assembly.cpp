@@ -83,7 +83,7 @@ void Equations::assemble(Triplets& out, bool exact_rows) {
     const Index body[2] = {springs.first[k], springs.second[k]};
     const model::PointLine<OfBoth> line(springs, k, motion<OfBoth>(body[0], 0), motion<OfBoth>(body[1], 1));
     for (int side = 0; side < 2; ++side)
-      add_force(side, line.tension(springs, k, given_.point_effort[k]) * line.row[side], body);
+      add_force(side, line.tension(springs, k, inputs_.point_effort[k]) * line.row[side], body);
   }
 }
 

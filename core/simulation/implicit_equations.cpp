@@ -28,9 +28,9 @@ double largest(double a, double b) { return b > a || b != b ? b : a; }
 }  // namespace
 
 Equations::Equations(const Bodies& bodies, const model::SystemTables& tables, const Compliance& compliance,
-                     const Start& start, const End& end, const Given& given, const Residual& residual)
-    : bodies_(bodies), of_(tables), compliance_(compliance), start_(start), end_(end), given_(given),
-      residual_(residual), n_rows_(residual.row.size()), motions_(n_bodies()), root_(n_bodies()), rest_(n_bodies()),
+                     const Start& start, const End& end, const Inputs& inputs, const Residual& residual)
+    : bodies_(bodies), of_(tables), compliance_(compliance), start_(start), end_(end), inputs_(inputs),
+      residual_(residual), n_rows_(residual.row.size()), motions_(n_bodies()), root_(n_bodies()), remainder_(n_bodies()),
       shear_(tables.joints.size() + tables.elements.size()) {
   const auto& [joints, coordinates, springs, points, elements, loads] = of_;
   for (Index j = 0; j < joints.size(); ++j)
@@ -72,7 +72,7 @@ void Equations::move() {
 Index Equations::evaluate() {
   move();
   std::fill(residual_.force.begin(), residual_.force.end(), 0.0);
-  const Index bad = model::add_point_forces(of_.points, given_.point_effort,
+  const Index bad = model::add_point_forces(of_.points, inputs_.point_effort,
                                             {end_.position, end_.orientation, end_.velocity}, residual_.force);
   if (bad >= 0) return bad;
   add_body_forces();
@@ -96,7 +96,7 @@ Index Equations::evaluate() {
   return -1;
 }
 
-// Turns forces f in the residual into M dv/dt + v x* M v - f, with gravity and additional wrenches among the forces.
+// Turns forces f in the residual into M dv/dt + v x* M v - f, with gravity and the wrenches of a control among the forces.
 void Equations::add_body_forces() {
   const Vec3<double> g = Vec3<double>::load(bodies_.gravity.data());
   for (Index i = 0; i < n_bodies(); ++i) {
@@ -105,7 +105,7 @@ void Equations::add_body_forces() {
     const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
     const auto momentum = [&](const Twist& m) { return Wrench{tensor * m.angular, mass * m.linear}; };
     const Wrench inertial = momentum(Twist::load(&end_.acceleration(i, 0))) + cross(v, momentum(v));
-    const Wrench applied = Wrench::load(&residual_.force(i, 0)) + Wrench::load(&given_.body_force(i, 0)) +
+    const Wrench applied = Wrench::load(&residual_.force(i, 0)) + Wrench::load(&inputs_.body_force(i, 0)) +
                            Wrench{{}, mass * transpose_times(R, g)};
     (inertial - applied).store(&residual_.force(i, 0));
   }

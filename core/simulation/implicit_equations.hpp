@@ -54,9 +54,8 @@ struct End {
   View<double, 2> position, orientation;
   View<double> coordinate;
 };
-// Functions of time at the end of a step: prescribed coordinates [rad, m], efforts [N m, N], additional wrenches (n,
-// 6).
-struct Given {
+// Inputs at the end of a step: prescribed coordinates [rad, m], efforts [N m, N] and wrenches of a control (n, 6).
+struct Inputs {
   View<double> prescribed, joint_effort, point_effort;
   View<double, 2> body_force;
 };
@@ -107,7 +106,7 @@ struct ConnectionTerms {
 class Equations {
  public:
   Equations(const Bodies& bodies, const model::SystemTables& tables, const Compliance& compliance, const Start& start,
-            const End& end, const Given& given, const Residual& residual);
+            const End& end, const Inputs& inputs, const Residual& residual);
 
   // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between
   // points that coincide.
@@ -121,8 +120,8 @@ class Equations {
   Index linearize(double b, double c, View<double, 3> rows);
   // The right-hand side (6 n + k,) of Newton's equations in these units.
   void right_side(View<double> rhs) const;
-  // Fills `changed` with rhs - R x, of the diagonal blocks of R, so that solving again refines x.
-  void subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const;
+  // Fills `refined_rhs` with rhs - R x, R its diagonal blocks alone: [H A'; A -C] x_next = rhs - R x refines x.
+  void subtract_remainder(View<const double> x, View<const double> rhs, View<double> refined_rhs) const;
   // Turns a solution in these units into twists (n, 6) and changes of the multipliers (n_rows,).
   void to_correction(View<const double> x, View<double, 2> twist, View<double> multiplier) const;
   // Adds a correction to displacements, velocities, accelerations and multipliers. Returns the largest angle and
@@ -183,14 +182,14 @@ class Equations {
   Compliance compliance_;
   Start start_;
   End end_;
-  Given given_;
+  Inputs inputs_;
   Residual residual_;
   Index n_rows_;
   std::vector<Connection> connections_;  // joints, then elements
   std::vector<Index> first_item_, items_, first_spring_, springs_of_item_, prescribed_of_item_;
   model::MotionList motions_;
   std::vector<Matrix6> root_;           // L^-1, L the Cholesky factors of H
-  std::vector<Matrix6> rest_;           // R's blocks on the diagonal
+  std::vector<Matrix6> remainder_;      // R's blocks on the diagonal
   std::vector<double> row_root_;        // Cholesky factors of C, at the first entries of the connections
   std::vector<Shear> shear_;
   std::vector<double> shear_entries_;   // G and Y of one side of every connection, then of the other side

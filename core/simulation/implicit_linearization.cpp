@@ -1,4 +1,4 @@
-// The quasi-definite matrix of an implicit step: blocks, rows and what is moved between them.
+// The quasi-definite matrix of an implicit step: the blocks H of bodies, the rows A, and the shears G and Y.
 #include "base/small_cholesky.hpp"
 #include "simulation/implicit_terms.hpp"
 
@@ -167,7 +167,7 @@ void Equations::load_residual(const Connection& of, double* row) const {
 
 Index Equations::linearize(double b, double c, View<double, 3> rows) {
   const Index n = n_bodies();
-  std::vector<Matrix6>& H = rest_;
+  std::vector<Matrix6>& H = remainder_;
   for (Index i = 0; i < n; ++i) {  // b M T^-1 + c D + K, T^-1 to first order
     const auto [M, D, K] = body_matrices(i);
     const auto y = Motion<double>::load(&end_.displacement(i, 0));
@@ -261,15 +261,15 @@ void Equations::right_side(View<double> rhs) const {
   for (Index i = 0; i < n; ++i) multiply_lower<6>(root_[i].m, &rhs[6 * i]);
 }
 
-void Equations::subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const {
-  std::copy(rhs.begin(), rhs.end(), changed.begin());
+void Equations::subtract_remainder(View<const double> x, View<const double> rhs, View<double> refined_rhs) const {
+  std::copy(rhs.begin(), rhs.end(), refined_rhs.begin());
   for (Index i = 0; i < n_bodies(); ++i) {
     double twist[6], force[6];
     std::copy_n(&x[6 * i], 6, twist);
     multiply_lower_transposed<6>(root_[i].m, twist);
-    rest_[i].multiply(twist, force);
+    remainder_[i].multiply(twist, force);
     multiply_lower<6>(root_[i].m, force);
-    for (int a = 0; a < 6; ++a) changed[6 * i + a] -= force[a];
+    for (int a = 0; a < 6; ++a) refined_rhs[6 * i + a] -= force[a];
   }
 }
 

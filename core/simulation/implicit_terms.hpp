@@ -69,7 +69,7 @@ template <class T>
         if constexpr (std::is_same_v<T, double>) end_.coordinate[item] = value;
         if (row >= 0) {
           const Index local = row - of_.joints.first_row[j];
-          terms.delta[local] = tracked.gap(item, value, given_.prescribed[prescribed_of_item_[item]]);
+          terms.delta[local] = tracked.gap(item, value, inputs_.prescribed[prescribed_of_item_[item]]);
           W[k].store(terms.rows[local]);
           mu[k] = mu[k] + T(end_.multiplier[row]);
         }
@@ -77,7 +77,7 @@ template <class T>
           const Index spring = springs_of_item_[b];
           const double stiffness = springs.stiffness[spring], damping = springs.damping[spring];
           mu[k] = mu[k] + stiffness * (value - T(springs.rest[spring])) + damping * dot(terms.v_J, W[k]) -
-                  T(given_.joint_effort[spring]);
+                  T(inputs_.joint_effort[spring]);
           if constexpr (std::is_same_v<T, double>) {
             if (!with_rate) continue;
             terms.springs.push_back({spring, stiffness, damping, {}});

@@ -8,17 +8,17 @@ namespace sparsebody::implicit {
 
 namespace {
 
-constexpr double usual = 0.03;     // contraction by new factors
-constexpr double cost = 2.0;       // iterations that new factors are worth, as the next steps have them too
-constexpr double slow = 0.5;       // contraction by new factors at which they are given up
-constexpr Index most_slow = 2;     // of such
+constexpr double usual_contraction = 0.03;      // by new factors
+constexpr double factorization_cost = 2.0;      // in iterations; new factors serve the next steps as well
+constexpr double slow_contraction = 0.5;        // by new factors, which then count as slow
+constexpr Index most_slow_factors = 2;          // that follow one another, before the full matrix is asked for
 constexpr Index most_iterations = 20;
-constexpr Index most_precise = 6;  // iterations after which corrections may be as large as the accuracy asked for
-constexpr double rounding = 1e-15; // of corrections, relative to coordinates of bodies
-constexpr double most_rounding = 10.0;  // times that where corrections become no smaller
-constexpr double farthest = 0.3;   // lengths that a correction may go without leaving the branch of the motion
+constexpr Index most_precise_iterations = 6;    // after these, corrections may be as large as the accuracy asked for
+constexpr double rounding = 1e-15;              // of corrections, relative to coordinates of bodies
+constexpr double rounding_margin = 10.0;        // times `rounding`, where corrections become no smaller
+constexpr double largest_correction = 0.3;      // lengths; a larger one may leave the branch of the motion
 constexpr int most_refinements = 10;
-constexpr double refined = 0.02;   // change at which they end: Newton's method does the rest
+constexpr double refinement_tolerance = 0.02;   // relative change at which they end: Newton's method does the rest
 
 double largest(View<const double> x) {
   double most = 0.0;
@@ -26,23 +26,24 @@ double largest(View<const double> x) {
   return most;
 }
 
-// Iterations that make errors so many times smaller.
+// Iterations that make errors smaller by a factor: log(factor) / -log(contraction).
 double iterations(double factor, double contraction) {
   return contraction < 1.0 ? std::log(factor) / -std::log(contraction) : std::numeric_limits<double>::infinity();
 }
 
-// The error after a correction, relative to it, of a linear convergence.
-double remaining(double contraction) {
-  const double known = contraction > 0.0 ? std::max(contraction, 0.01) : 1.0;
-  return known / (1.0 - std::min(known, 0.9));
+// The error after a correction, relative to it: theta / (1 - theta) for linear convergence, by a contraction theta. The
+// first correction has none, and one below 0.01 may be luck.
+double error_ratio(double contraction) {
+  const double theta = contraction > 0.0 ? std::max(contraction, 0.01) : 1.0;
+  return theta / (1.0 - std::min(theta, 0.9));
 }
 
 }  // namespace
 
 Newton::Newton(Equations& equations, Factorization factorization, const Start& start, const End& end,
-               View<double> known, Index n_unknowns, double length)
-    : equations_(equations), factorization_(std::move(factorization)), start_(start), end_(end), known_(known),
-      length_(length), rows_({n_unknowns - end.velocity.size(), 2, 6}), rhs_(n_unknowns), changed_(n_unknowns),
+               View<double> inputs, Index n_unknowns, double length)
+    : equations_(equations), factorization_(std::move(factorization)), start_(start), end_(end), inputs_(inputs),
+      length_(length), rows_({n_unknowns - end.velocity.size(), 2, 6}), rhs_(n_unknowns), refined_rhs_(n_unknowns),
       x_(n_unknowns), before_(end.velocity.size()),
       correction_{Array<double, 2>(end.velocity.shape()), Array<double>(end.multiplier.size())} {
   Index size = 2;
@@ -53,7 +54,7 @@ Newton::Newton(Equations& equations, Factorization factorization, const Start& s
 template <class F>
 void Newton::for_point(F f) {
   f(start_.position), f(start_.orientation), f(start_.coordinate);
-  f(end_.displacement), f(end_.velocity), f(end_.multiplier), f(known_);
+  f(end_.displacement), f(end_.velocity), f(end_.multiplier), f(inputs_);
 }
 
 void Newton::factorize_at(View<const double> point) {
@@ -72,34 +73,34 @@ void Newton::factorize(double b, double c) {
   point_[0] = b, point_[1] = c;
   double* next = point_.begin() + 2;
   for_point([&](auto array) { next = std::copy(array.begin(), array.end(), next); });
-  is_rough_ = equations_.linearize(b, c, rows_) > 0;
+  has_indefinite_block_ = equations_.linearize(b, c, rows_) > 0;
   factorization_.factorize(rows_.view());
 }
 
-// Refined, as long as that converges, where H leaves out more than skew parts.
+// With iterative refinement while it converges, where a block J of a body is not positive definite.
 const Correction& Newton::solve() {
   equations_.right_side(rhs_);
   factorization_.solve(rows_.view(), rhs_, x_);
   double last = std::numeric_limits<double>::infinity();
-  for (int k = 0; is_rough_ && k < most_refinements; ++k) {
+  for (int k = 0; has_indefinite_block_ && k < most_refinements; ++k) {
     std::copy_n(x_.begin(), before_.size(), before_.begin());
     const double before = largest(before_);
-    equations_.subtract_rest(x_, rhs_, changed_);
-    factorization_.solve(rows_.view(), changed_, x_);
+    equations_.subtract_remainder(x_, rhs_, refined_rhs_);
+    factorization_.solve(rows_.view(), refined_rhs_, x_);
     for (Index i = 0; i < before_.size(); ++i) before_[i] -= x_[i];
     const double change = largest(before_);
-    if (!(refined * before < change && change < 0.9 * last)) break;
+    if (!(refinement_tolerance * before < change && change < 0.9 * last)) break;
     last = change;
   }
   equations_.to_correction(x_, correction_.twist, correction_.multiplier);
   return correction_;
 }
 
-void Newton::begin(double b, double c, double share, double accuracy) {
-  b_ = b, c_ = c, share_ = share;
+void Newton::begin(double b, double c, double relative_tolerance, double accuracy) {
+  b_ = b, c_ = c, relative_tolerance_ = relative_tolerance;
   const double farthest_body = largest({start_.position.data(), start_.position.size()});
-  least_error_ = rounding * farthest_body;
-  accuracy_ = accuracy + most_rounding * least_error_;
+  rounding_error_ = rounding * farthest_body;
+  accuracy_ = accuracy + rounding_margin * rounding_error_;
   n_iterations = n_factorizations = n_slow_ = n_by_factors_ = 0;
   contraction = size = 0.0;
 }
@@ -112,11 +113,11 @@ Newton::Status Newton::run() {
 
 Newton::Status Newton::iterate() {
   const double factor = size / goal_;
-  const bool is_measured = n_by_factors_ > 1;  // the contraction is theirs
+  const bool is_measured = n_by_factors_ > 1;  // of the present factors
   if (b_ != point_[0] || c_ != point_[1] ||
-      (is_measured && iterations(factor, contraction) > iterations(factor, usual) + cost)) {
-    n_slow_ = n_factorizations > 0 && contraction > slow ? n_slow_ + 1 : 0;
-    if (n_slow_ > most_slow) return wants_whole;
+      (is_measured && iterations(factor, contraction) > iterations(factor, usual_contraction) + factorization_cost)) {
+    n_slow_ = n_factorizations > 0 && contraction > slow_contraction ? n_slow_ + 1 : 0;
+    if (n_slow_ > most_slow_factors) return wants_full_matrix;
     factorize(b_, c_);
     ++n_factorizations;
     n_by_factors_ = 0;
@@ -130,11 +131,11 @@ Newton::Status Newton::correct(View<const double, 2> twist, View<const double> m
   const auto [angle, distance] = equations_.correct(b_, c_, twist, multiplier);
   const double last = size;
   size = length_ * angle + distance;
-  if (!(size < farthest * length_)) return diverged;
+  if (!(size < largest_correction * length_)) return diverged;
   contraction = last > 0.0 ? size / last : 0.0;
-  if (n_iterations == 0) goal_ = std::max(share_ * size, least_error_);
-  const bool is_slow = contraction > slow || n_iterations >= most_precise;  // by rounding, say
-  if (size * remaining(contraction) <= goal_ || (is_slow && size < accuracy_)) {
+  if (n_iterations == 0) goal_ = std::max(relative_tolerance_ * size, rounding_error_);
+  const bool is_slow = contraction > slow_contraction || n_iterations >= most_precise_iterations;  // by rounding, say
+  if (size * error_ratio(contraction) <= goal_ || (is_slow && size < accuracy_)) {
     equations_.move();
     return converged;
   }

@@ -1,7 +1,7 @@
 // Newton's method on the equations of an implicit step, by factors that are kept as long as it converges.
 //
-// The factors are those of [H A'; A -C], the matrix without what couples bodies beside their joints and without the
-// skew parts of their blocks, so that convergence is linear: Deuflhard (2011), Newton Methods for Nonlinear Problems,
+// The factors are those of [H A'; A -C], the matrix less R (implicit_equations.hpp): the couplings of bodies by
+// wrenches outside the span of T, and the skew parts of their blocks. So convergence is linear: Deuflhard (2011), Newton Methods for Nonlinear Problems,
 // sec. 2.1, on simplified and inexact Newton methods.
 #pragma once
 
@@ -25,22 +25,22 @@ struct Correction {
 
 class Newton {
  public:
-  enum Status { going_on, converged, diverged, undefined, wants_whole };
+  enum Status { going_on, converged, diverged, undefined, wants_full_matrix };
 
-  // All that factors depend on is `start`, `end` and `known`, the arrays of the equations. length: makes an angle a
+  // All that factors depend on is `start`, `end` and `inputs`, the arrays of the equations. length: makes an angle a
   // distance [m].
-  Newton(Equations& equations, Factorization factorization, const Start& start, const End& end, View<double> known,
+  Newton(Equations& equations, Factorization factorization, const Start& start, const End& end, View<double> inputs,
          Index n_unknowns, double length);
 
-  // Begins a step with d(dv/dt) = b dy and dv = c dy. It ends at errors of this share of the first correction, that is of
-  // the prediction's error, or smaller than `accuracy` [m] where that takes long.
-  void begin(double b, double c, double share, double accuracy);
-  // Iterates until that is over: undefined where points of a spring coincide, wants_whole where factors of the matrix
-  // without what couples bodies do not do.
+  // Begins a step with d(dv/dt) = b dy and dv = c dy. It converges at an error of relative_tolerance times the first
+  // correction, which measures the predictor's error, or, where that takes many iterations, below `accuracy` [m].
+  void begin(double b, double c, double relative_tolerance, double accuracy);
+  // Iterates to convergence or failure: undefined where points of a spring coincide, wants_full_matrix where factors of the matrix
+  // without the couplings R converge too slowly.
   Status run();
   // Corrects the unknowns once, for the newest residuals.
   Status iterate();
-  // Adds a correction, and judges by it what is left.
+  // Adds a correction, and estimates from its size the error that remains.
   Status correct(View<const double, 2> twist, View<const double> multiplier);
 
   // Factorizes at the present unknowns.
@@ -65,13 +65,13 @@ class Newton {
   Factorization factorization_;
   Start start_;
   End end_;
-  View<double> known_;
+  View<double> inputs_;
   double length_;
   Array<double, 3> rows_;
-  Array<double> rhs_, changed_, x_, before_, point_;
+  Array<double> rhs_, refined_rhs_, x_, before_, point_;
   Correction correction_;
-  bool is_rough_ = false;  // a block of a body is not positive definite
-  double b_ = 0.0, c_ = 0.0, share_ = 0.0, accuracy_ = 0.0, least_error_ = 0.0, goal_ = 0.0;
+  bool has_indefinite_block_ = false;  // a block of a body is not positive definite
+  double b_ = 0.0, c_ = 0.0, relative_tolerance_ = 0.0, accuracy_ = 0.0, rounding_error_ = 0.0, goal_ = 0.0;
   Index n_slow_ = 0, n_by_factors_ = 0;
 };
 

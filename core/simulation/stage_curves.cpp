@@ -85,7 +85,7 @@ void StageCurves::move(View<const double> pose, View<const double> rate, double 
   }
 }
 
-Array<double, 2> StageCurves::mean(View<const double> weight) const {
+Array<double, 2> StageCurves::weighted_sum(View<const double> weight) const {
   auto out = Array<double, 2>::uninitialized({n_bodies_, 7});
   for (Index b = 0; b < n_blocks_; ++b) {
     Lanes total[7];

@@ -21,7 +21,7 @@ class StageCurves {
   void move(View<const double> pose, View<const double> rate, double h, View<double, 2> position,
             View<double, 2> orientation, View<double, 2> velocity) const;
   // The weighted sum (n, 7) of y''.
-  Array<double, 2> mean(View<const double> weight) const;
+  Array<double, 2> weighted_sum(View<const double> weight) const;
 
  private:
   struct Block {  // of four bodies; the last body stands for missing ones

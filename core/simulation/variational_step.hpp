@@ -7,8 +7,7 @@
 namespace sparsebody::simulation {
 
 inline constexpr int most_pose_corrections = 20;
-// An opening is the largest joint error, in tolerances.
-inline constexpr double slow_pose_convergence = 0.3;  // part that a correction leaves; more: near a singular pose
+inline constexpr double slow_pose_convergence = 0.3;  // of an opening by a correction; slower near a singular pose
 
 // x with A x = b, by Cramer's rule.
 inline Vec3<double> solve(const Mat3<double>& A, const Vec3<double>& b) {
@@ -32,39 +31,36 @@ struct DiscreteRotation {
     momentum = s * It + c * cross(t, It);
   }
   bool is_small() const { return square < 1e-6; }
-  // The Jacobian of p by the vector t, with s and c held constant: good for small angles.
-  Mat3<double> small_slope() const {
-    Mat3<double> slope = Mat3<double>::skew(t) * inertia - Mat3<double>::skew(It);
-    for (int i = 0; i < 9; ++i) slope.m[i] = s * inertia.m[i] + c * slope.m[i];
-    return slope;
-  }
-  // The Jacobian of p by t.
+  // The Jacobian dp/dt = s I + c (t x I - (I t) x) + (ds It + dc t x It) t'.
   Mat3<double> slope() const {
     const double ds = is_small() ? -1.0 / 3.0 + square / 30.0 : (std::cos(angle) - s) / square;  // over |t|
     const double dc = is_small() ? -1.0 / 12.0 + square / 180.0 : (s - 2.0 * c) / square;
     const Vec3<double> change = ds * It + dc * cross(t, It);
-    Mat3<double> slope = small_slope();
+    Mat3<double> slope = Mat3<double>::skew(t) * inertia - Mat3<double>::skew(It);
     const double of[3] = {change.x, change.y, change.z}, by[3] = {t.x, t.y, t.z};
-    for (int i = 0; i < 9; ++i) slope.m[i] += of[i / 3] * by[i % 3];
+    for (int i = 0; i < 9; ++i) slope.m[i] = s * inertia.m[i] + c * slope.m[i] + of[i / 3] * by[i % 3];
     return slope;
   }
 };
 
-// The rotation vector of a discrete free rotation with a momentum p.
+// The rotation vector of a discrete free rotation with a momentum p, by Newton's method; NaN if there is none: p = sin|t| I
+// t / |t| of a sphere is no larger than I.
 inline Vec3<double> discrete_rotation(const Mat3<double>& inertia, const Vec3<double>& p) {
   constexpr int most_iterations = 10;
-  constexpr double converged = 1e-15;
+  constexpr double converged = 1e-15, accurate = 1e-12;  // of corrections
   Vec3<double> t = solve(inertia, p);
+  double size = 0.0;
   for (int k = 0; k < most_iterations; ++k) {
     const DiscreteRotation of(inertia, t);
-    const Vec3<double> change = solve(of.small_slope(), of.momentum - p);
+    const Vec3<double> change = solve(of.slope(), of.momentum - p);
     t -= change;
-    if (!(norm(change) > converged * (1.0 + of.angle))) break;
+    size = norm(change);
+    if (!(size > converged * (1.0 + of.angle))) break;
   }
-  return t;
+  return size < accurate ? t : std::numeric_limits<double>::quiet_NaN() * t;
 }
 
-// The same of all bodies.
+// Rotation vectors (n, 3) of all bodies, by h times their angular momenta (n, 3) in body axes.
 inline Array<double, 2> discrete_rotations(View<const double, 3> inertia, View<const double, 2> momentum) {
   auto angle = Array<double, 2>::uninitialized(momentum.shape());
   for (Index i = 0; i < momentum.rows(); ++i)

@@ -44,7 +44,7 @@ Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
 _NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
 _LAST_NODE = 1.0 - 1e-12  # nodes beyond it are the end of a step
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
-_SINGULAR_CONTRACTION = 0.3  # share of an opening that a correction leaves: singular beyond
+_SINGULAR_CONTRACTION = 0.3  # of an opening by a correction; slower near a singular pose
 _ROUNDED_ERROR_RATIO = 100.0  # tolerances
 
 
@@ -71,7 +71,7 @@ class ExplicitSteps:
         self.attempt = 0  # 0 if the newest step had open stages, 1 if closed ones
         # Whether the next step tries closed stages first, because open ones failed
         self.starts_closed = False
-        self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
+        self.error: FloatArray | None = None  # (n_bodies, 7) of y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)
         self._first_attempt = 0
         # Of open stages and closed ones, where both are
@@ -216,7 +216,7 @@ class ExplicitSteps:
             joint_errors(system),
             tracked.row[tracked.prescribed],
             assembler.retraction,
-            *(small.tolerance, system.typical_length, small.creep),
+            *(small.tolerance, system.typical_length, small.negligible_speed),
             *(
                 assembler.rows,
                 np.flatnonzero(self._is_on_loop[assembler.rows]),

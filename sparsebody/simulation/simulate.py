@@ -80,7 +80,7 @@ _MOST_STORED_ENERGY = 0.05**2
 _MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.05 / 4.0, 0.01 / 4.0
 _LEAST_MOTION = 1e-4  # of the mechanism's size: bodies that move less settle
 _LOWEST_ORDER = 2  # of the steps of "auto"
-_CREEP_TOLERANCE = 1e-6  # of the mechanism's size, by which bodies move: less is no motion
+_NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # at once
 _MOST_ROWS_OF_START = 50_000  # whose dependences at the start take less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative: an event is at the end of a step
@@ -365,15 +365,15 @@ class Run:
             self._doubt_steps()
 
     @property
-    def _creep(self) -> float:
-        """A distance [m] by which a mechanism that is as good as at rest moves."""
-        return _CREEP_TOLERANCE * self._system.typical_length
+    def _negligible_distance(self) -> float:
+        """The distance [m] below which a displacement counts as none."""
+        return _NEGLIGIBLE_DISTANCE * self._system.typical_length
 
     @property
-    def _creep_energy(self) -> float:
-        """What the mechanism's weight does on that way [J]."""
+    def _negligible_energy(self) -> float:
+        """The work of the mechanism's weight along that distance [J]."""
         system = self._system
-        return self._creep * float(system.mass.sum() * np.linalg.norm(system.gravity))
+        return self._negligible_distance * float(system.mass.sum() * np.linalg.norm(system.gravity))
 
     def _doubt_joints(self, trajectory: Trajectory) -> None:
         """Warn where rigid joints are so soft in implicit steps that it shows in the motion."""
@@ -381,7 +381,7 @@ class Run:
             return
         elastic = float(trajectory.elastic_energy.max())
         stored = trajectory.relative_to_motion(elastic)
-        if stored > _MOST_STORED_ENERGY and elastic > self._creep_energy:
+        if stored > _MOST_STORED_ENERGY and elastic > self._negligible_energy:
             warn_user(
                 f"rigid joints of {self._system.name!r} stored {stored:.1%} of what moves, so that "
                 "the motion depends on how stiff they are: give the compliance of real joints, "
@@ -390,9 +390,9 @@ class Run:
             )
 
     def _doubts_energy(self, trajectory: Trajectory) -> bool:
-        """Warn where the energy tells that steps are too long for a motion; tell whether it does.
+        """Warn if an energy error shows that steps are too long; return whether it does.
 
-        Vibrations of stiff elements may fade in implicit steps: there the energy must not grow.
+        Implicit steps may damp vibrations of stiff elements: there the energy must not grow.
         """
         energy, system = trajectory.energy, self._system
         loss = 0.0 if system.elastic.kind.size else float((energy[0] - energy).max())
@@ -406,7 +406,7 @@ class Run:
         is_lost, drift = loss > drift, max(drift, loss)
         change = trajectory.relative_to_motion(drift)
         closes = STABILIZATIONS[self._options.stabilization].closes
-        if not (change > _MOST_ENERGY_ERROR and closes and drift > self._creep_energy):
+        if not (change > _MOST_ENERGY_ERROR and closes and drift > self._negligible_energy):
             return False
         cause = "beyond what dampers take" if is_lost else "with nothing that adds any"
         if trajectory.conservative:
@@ -494,7 +494,7 @@ class Run:
                 self._note(Event(self._state.time, "undetermined branch", SINGULAR_START))
 
     def _look_at_errors(self) -> int:
-        """Add the errors of a pair of steps that ends here; return how many are in none now."""
+        """Add the state to the pairs of StepErrors; return the number of steps in no pair."""
         errors, stepper = self._errors, self.stepper
         if errors is None:
             return _MOST_STEPS

@@ -25,16 +25,16 @@ Evaluate = Callable[[State], Evaluation]
 _CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism
 _ROUNDING_TOLERANCE = np.finfo(float).eps  # of translations, relative to the farthest position
 _OPEN_START_TOLERANCE = 0.02  # [rad, sizes of the mechanism] that the first step corrects
-_CREEP_TOLERANCE = 1e-9  # motion in a step, relative to the mechanism's size, that is none
-# In tolerances: with a larger error after all corrections, rows are missing or contradict
+_NEGLIGIBLE_MOTION = 1e-9  # negligible motion in a step, relative to the mechanism's size
+# In tolerances: a larger error after all corrections means missing or inconsistent rows
 _OPEN_ERROR_RATIO = 1e6
 _DRIFT_LIMIT = 0.1  # [rad, sizes of the mechanism] beyond which an error is not drift
 _CORRECTIONS = 8
-# Share of an error that a correction leaves, beyond which new factors at the pose pay
+# Contraction of errors by a correction above which factors are made anew
 _SLOW_CONTRACTION = 0.1
 _VELOCITY_TOLERANCE = 1e-14  # of velocities, relative
-_DAMPED_OPENING = 100.0  # singular value over opening [1/rad, 1/m], damped below
-# Remainder of a row below which drift outweighs it: closing the joints alone holds it
+_DAMPED_OPENING = 100.0  # damping: smaller singular values over position errors [1/rad, 1/m]
+# Pivot of a row below which its drift is larger: projection alone keeps such a row
 _WEAK_REMAINDER = 1e-6
 _FIRST_DAMPING = 1e-4  # of corrections, relative to the squares of unit rows
 _MOST_CORRECTIONS, _MOST_POLISHING = 40, 4
@@ -66,18 +66,18 @@ class Scales(NamedTuple):
 
     tolerance: FloatArray  # (n_rows,) position errors of joints that are closed [rad, m]; and
     # velocity errors for velocities of 1 rad/s or m/s
-    creep: float = 0.0  # velocity that counts as rest [rad/s, m/s]
+    negligible_speed: float = 0.0  # velocity that counts as rest [rad/s, m/s]
 
     def relative(self, correction: float, speed: float) -> float:
         """Return a correction of velocities relative to the largest of them."""
-        return correction / max(speed, self.creep) if correction > 0.0 else 0.0
+        return correction / max(speed, self.negligible_speed) if correction > 0.0 else 0.0
 
 
 def scales(system: System, state: State, step: float = math.inf) -> Scales:
     """Return the tolerances in a mechanism, for steps [s]."""
     farthest = _ROUNDING_TOLERANCE * largest(state.position)
     tolerance = _CLOSURE_TOLERANCE * row_sizes(system, state) + farthest
-    return Scales(tolerance, _CREEP_TOLERANCE * system.typical_length / step)
+    return Scales(tolerance, _NEGLIGIBLE_MOTION * system.typical_length / step)
 
 
 def largest(array: FloatArray) -> float:
@@ -135,7 +135,7 @@ class OpenJointError(SingularSystemError):
     def __init__(self, message: str, opening: float, stabilized: Stabilized) -> None:
         super().__init__(message)
         self.opening = opening  # [rad, m]
-        self.stabilized = stabilized  # what the rows in use can do
+        self.stabilized = stabilized  # the projection by the rows in use
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def projected(evaluate: Evaluate, state: State, small: Scales | None = None) -> 
     """
     evaluation = evaluate(state)
     nearer = evaluation.dynamics.retracted(state)
-    if nearer is not state:  # bodies within their subgroups
+    if nearer is not state:  # put back within the displacement subgroups
         evaluation = Evaluation(evaluation.dynamics, nearer, evaluation.body_force)
     if small is None:
         small = scales(evaluation.dynamics.system, state)
@@ -243,9 +243,9 @@ def _pose_projected(
 def _velocity_projected(
     evaluation: Evaluation, state: State, error: FloatArray, small: Scales
 ) -> tuple[State, float]:
-    """Correct the velocity with factors of a pose near by; return the relative change as well.
+    """Correct the velocity with factors of a nearby pose; return the relative change as well.
 
-    A change of velocity solves the same equations as a twist does.
+    A dv = -(A v - k) has the matrix of A d = -delta, that of pose corrections.
     """
     total, before = 0.0, np.inf
     for _ in range(_CORRECTIONS):
@@ -271,9 +271,9 @@ STABILIZATIONS: dict[str, Stabilization] = {
 
 
 def analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
-    """Return dynamics of the kind given, with the rows that are independent at `state`.
+    """Return dynamics of the same kind, with the rows that are independent at `state`.
 
-    In doubt the likeliest ones: a wrong choice shows in joints that open.
+    An uncertain choice is not reported: if wrong, joints open, and OpenJointError is raised.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
@@ -282,21 +282,21 @@ def analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
 
 
 def closed_by_all_rows(dynamics: ForwardDynamics, state: State) -> State:
-    """Return the nearest state that closes all joints, and obeys them, whatever the rank there.
+    """Return the nearest state that closes all joints in position and velocity, at any rank.
 
-    A pose that drift has opened has more independent rows than the mechanism. Raises OpenJointError
-    if there is none near.
+    Where joints are open there are more independent rows than in closed poses. Raises
+    OpenJointError if there is none near.
     """
     with_all = ForwardDynamics(dynamics.system, state, redundancy="krylov", reactions="basic")
     try:
         closed = projected(with_all.evaluate, state).state
-    except OpenJointError:  # soft motions would have to go far
+    except OpenJointError:  # small singular values: corrections are too long
         closed = projected(with_all.evaluate, _nearly_closed(with_all, state)).state
     return _closed_to_rounding(with_all, closed)
 
 
 def _closed_to_rounding(with_all: ForwardDynamics, state: State) -> State:
-    """Return a state with errors as small as rounding lets them: soft motions amplify the rest."""
+    """Return a state with errors down to rounding, for small singular values amplify errors."""
     error = constraint_errors(with_all.system, state)[0]
     for _ in range(_MOST_POLISHING):
         trial = displaced(state, with_all.evaluate(state).position_correction())
@@ -308,7 +308,7 @@ def _closed_to_rounding(with_all: ForwardDynamics, state: State) -> State:
 
 
 def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:
-    """Return a closed state as far as steps of Levenberg and Marquardt lead to one."""
+    """Return the state after Levenberg-Marquardt steps on the position errors."""
     damping, error = _FIRST_DAMPING, constraint_errors(with_all.system, state)[0]
     for _ in range(_MOST_CORRECTIONS):
         if largest(error) <= _OPENING_TOLERANCE:

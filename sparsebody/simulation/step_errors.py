@@ -19,10 +19,10 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.integrators import pose_derivatives
 from sparsebody.simulation.stabilization import largest
 
-# One pair in such a share of the steps so far, so that short motions are seen nearly whole; and at
-# least one in so many steps
+# The gap between pairs is a sixth of the steps so far, so that short motions are sampled densely,
+# and at most 1024 steps
 _PAIRS_SO_FAR, _LONGEST_GAP = 6, 1024
-_UNEQUAL = 1e-6  # relative difference of the two steps of a pair, beyond which they are none
+_UNEQUAL = 1e-6  # largest relative difference between the two steps of a pair
 
 Sample = tuple[float, FloatArray, FloatArray, FloatArray]
 """Time [s], poses (n_bodies, 7), and their first and second derivatives."""
@@ -31,7 +31,7 @@ Sample = tuple[float, FloatArray, FloatArray, FloatArray]
 class StepErrors:
     """The errors of poses in the steps from one on, added up body by body.
 
-    As lengths: rotations count by how far the mass of a body is from its center, in the mean.
+    As lengths: rotations are multiplied by the body's radius of gyration, sqrt(tr(I) / (2 m)).
     """
 
     def __init__(self, system: System, state: State, step: int) -> None:
@@ -45,11 +45,11 @@ class StepErrors:
         self._size = 0.0
 
     def n_unseen(self, step: int) -> int:
-        """Return how many steps from one on are in no pair."""
+        """Return the number of steps from `step` on that are in no pair."""
         return 0 if self._samples else max(0, self._start - step)
 
     def add(self, step: int, state: State, acceleration: FloatArray) -> None:
-        """Take note of a state in a step, or at its end, which may be one of a pair."""
+        """Add a state in a step, or at its end, as a sample of a pair."""
         if step < self._start:
             return
         sample = state.time, _poses(state), *pose_derivatives(state, acceleration)
@@ -69,11 +69,11 @@ class StepErrors:
             self._samples.append(sample)  # which starts the next one
 
     def restart(self) -> None:
-        """Leave the pair under way, as the motion does not go on from its newest state."""
+        """Discard the unfinished pair: the motion does not continue from its newest state."""
         self._samples = []
 
     def relative_to_motion(self, end: State) -> tuple[float, float]:
-        """Return the error of a motion up to a state relative to how far bodies moved, and that."""
+        """Return the error up to a state, relative to the largest displacement, and the latter."""
         size = max(self._size, self._displacement(_poses(end)))
         return (largest(self._error) / size if size > 0.0 else 0.0), size
 
@@ -82,10 +82,10 @@ class StepErrors:
 
 
 def defects(pair: list[Sample], weight: FloatArray) -> FloatArray:
-    """Return by how much poses (n_bodies,) miss the integral of their rates over two steps.
+    """Return the defects (n_bodies,) of poses in Simpson's rule over two steps.
 
-    As lengths, by weights (n_bodies, 7) of squares. Either formula bounds the error; that with
-    accelerations is sharper where steps resolve them.
+    As lengths, by weights (n_bodies, 7) of squares; the smaller of the defects of the plain rule
+    and of the corrected one, which is sharper where steps resolve the accelerations.
     """
     (start, y0, rate0, curvature0), (_, _, rate1, _), (end, y2, rate2, curvature2) = pair
     h, change, both = 0.5 * (end - start), y2 - y0, rate0 + rate2

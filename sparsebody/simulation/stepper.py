@@ -31,25 +31,27 @@ from sparsebody.tolerances import WORST_RESIDUAL
 _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 """Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
 
-LONG_STEP = "the step is long"  # how messages of steps begin that are no trouble of the pose
-EXCHANGE = "the rows kept so far become dependent"  # how those end of a quick change of one row
+LONG_STEP = (
+    "the step is long"  # begins messages of steps that fail by their length, not by the pose
+)
+EXCHANGE = "the rows kept so far become dependent"  # ends messages of an exchange of one row
 
-# Part of a pivot that a step leaves where it comes to a singular pose, or passes it
+# Ratio of pivots at the end and start of a step below which it came near a singular pose
 _PASSED_PIVOT_RATIO = 0.5
-_SMALL_PIVOT = 0.2  # pivot of a pose that might be called singular
-# Pivots, sines of angles, that tell of a singular pose, unless the mechanism has no larger ones:
-_UNSOLVABLE_PIVOT = 2e-4  # whose inverse square rounding does not bear
-_UNSOLVABLE_OPEN_PIVOT = 1e-3  # the same where no projection takes errors out
+_SMALL_PIVOT = 0.2  # and the pivot must be smaller than this
+# Pivots (sines of angles) below which a pose is singular, if the mechanism has larger ones:
+_UNSOLVABLE_PIVOT = 2e-4  # errors grow as eps / pivot^2, 6e-9 here
+_UNSOLVABLE_OPEN_PIVOT = 1e-3  # the same without projections
 _REACTION_PIVOT = 1e-3  # the same for reactions
-_USUAL_PIVOT_RATIO = 0.1  # of the pivot where the run began: below it, a pose is not like that one
-_SINGULAR_PIVOT = 1e-6  # a pivot that tells of a singular pose by itself
-_BRANCH_CORRECTION = 0.1  # of the velocity: a larger correction is none by a neighbouring motion
+_USUAL_PIVOT_RATIO = 0.1  # to the pivot at the start of the run; a pose is singular only below it
+_SINGULAR_PIVOT = 1e-6  # of a singular pose in any mechanism
+_BRANCH_CORRECTION = 0.1  # of the velocity; a larger correction would change to another branch
 _OPENING_TOLERANCE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
 _LARGEST_VALUE = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_WHOLE_STEP = 1.5  # steps that are taken at once after a pose was passed
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
 _FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
-_PART_GROWTH = 1.2  # of each part to the next one: what happens there has no scale except its age
+_PART_GROWTH = 1.2  # ratio of successive parts: the motion has no time scale of its own there
 _MOST_PARTS = 8  # of the steps after it
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
 _BRANCH_DISTANCE = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
@@ -78,18 +80,18 @@ _NO_BRANCH = (
 
 
 def moved_on(state: State, h: float) -> State:
-    """Return where the velocity leads in a time h [s], which may be negative."""
+    """Return the state after a time h [s], of either sign, at constant velocity."""
     return replace(displaced(state, h * state.velocity), time=state.time + h)
 
 
 def carried(state: State, acceleration: FloatArray, t: float) -> State:
-    """Return where a constant acceleration (n_bodies, 6) leads in a time t [s]."""
+    """Return the state after a time t [s] at constant acceleration (n_bodies, 6)."""
     ahead = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
     return replace(ahead, velocity=state.velocity + t * acceleration, time=state.time + t)
 
 
 def growing_parts() -> list[float]:
-    """Return times, as shares of a step, by which a motion leaves the pose it begins at."""
+    """Return the ends of geometrically growing parts of a step, relative to the step."""
     n = math.ceil(math.log1p((_PART_GROWTH - 1.0) / _FIRST_PART) / math.log(_PART_GROWTH))
     ends = [_PART_GROWTH**k - 1.0 for k in range(1, n + 1)]
     return [end / ends[-1] for end in ends]
@@ -111,7 +113,7 @@ class RowChoice:
         self._note = note
 
     def tell_doubt(self, state: State) -> None:
-        """Say if it is not certain which rows are independent at the start."""
+        """Report if it is uncertain which rows are independent at the start."""
         decision = self.dynamics.rank_decision
         if decision is not None and not decision.certain:
             n, why = decision.n_dependent, decision.doubt or f"gap {decision.gap:.0e}"
@@ -155,8 +157,8 @@ class RowChoice:
     def leave_by_velocity(self, state: State) -> FloatArray | None:
         """Return the acceleration (n_bodies, 6) of the branch that a velocity points along.
 
-        A singular pose does not know it: there it is that just after and just before, on average,
-        with the rows that are independent there. None if the pose is not singular.
+        At a singular pose it is not determined; so it is the mean of those just after and just
+        before it, with the rows that are independent there. None if the pose is not singular.
         """
         h = _BRANCH_DISTANCE / max(largest(state.velocity), _BRANCH_DISTANCE)
         if len(self.dynamics.redundant_rows) == 0 or h == 1.0 or self._holds(moved_on(state, h)):
@@ -178,9 +180,9 @@ class RowChoice:
     def leave_from_rest(self, state: State, acceleration: FloatArray) -> tuple[State, FloatArray]:
         """Return the first state of a motion from rest, and its acceleration (n_bodies, 6).
 
-        At a singular pose constraints forbid some of the accelerations that rows as they stand
-        allow. On the way out, x = a t^2 / 2 and v = a t, they do not: a is what the nearest state
-        on the way has, a fixed point of that.
+        At a singular pose A a = gamma leaves accelerations free that the constraints forbid to
+        second order. So a is found by a fixed-point iteration: the acceleration of the closed state
+        nearest to x = a t^2 / 2, v = a t, with a small t > 0, where the rows have full rank.
         """
         size = largest(acceleration)
         is_moving = largest(state.velocity) > 0.0 or size < _BRANCH_DISTANCE
@@ -189,7 +191,7 @@ class RowChoice:
         t = (2.0 * _BRANCH_DISTANCE / size) ** 0.5
         if self._holds(carried(state, acceleration, t)):
             return state, acceleration
-        a, change = acceleration, 0.0  # 0: nothing tells yet that the pose is singular
+        a, change = acceleration, 0.0  # 0 until the pose is seen to be singular
         try:
             for trial in range(_MOST_TRIALS):
                 near = stabilization.closed_by_all_rows(self.dynamics, carried(state, a, t))
@@ -214,7 +216,7 @@ class RowChoice:
         return state, acceleration
 
     def _holds(self, state: State) -> bool:
-        """Tell whether the rows in use keep the others at a state near by."""
+        """Return whether the rows in use imply the redundant ones at a nearby state."""
         try:
             evaluation = stabilization.projected(self.dynamics.evaluate, state).evaluation
             evaluation.acceleration()
@@ -223,7 +225,7 @@ class RowChoice:
         return self.dynamics.evaluator.dropped_residual() <= WORST_RESIDUAL
 
     def follow(self, sine: float) -> None:
-        """Take note of the smallest pivot after a step."""
+        """Store the smallest pivot after a step."""
         watch = self.watch
         watch.sine, watch.best_sine = sine, max(sine, watch.best_sine)
 
@@ -288,12 +290,14 @@ class _Reached:
 class Stepper:
     """Takes steps with a ForwardDynamics, also past poses where its rows lose rank.
 
-    All stages of a step are stabilized, as its end is, so that accelerations are smooth up to a
-    singular pose, except those of short regular steps, see `ExplicitSteps`. Where a pivot is so
-    small that even rounding counts, the step is tried in uneven parts, whose stages lie elsewhere.
-    If it is the end of the step that lies badly, the state there is given out, but the motion goes
-    on from the state before, over it. Only where the rows are dependent whatever is tried, they are
-    chosen anew at the pose itself, and again later until the rank is as large as before.
+    All stages of a step are projected onto the constraints, as its end is, so that accelerations
+    are smooth up to a singular pose, except those of short regular steps, see `ExplicitSteps`.
+    Where a pivot is so small that rounding errors matter, the step is divided unevenly, so that
+    no stage falls on the singular pose.
+    If the end of a step is near a singular pose, the state is recorded, and integration restarts
+    from the last regular state with a longer step. Only if the rows stay dependent in all these
+    attempts, independent ones are chosen at the pose itself, and again later, until the rank is
+    as large as before.
 
     Rows that are dependent where a motion begins may not be so later: then those that were left
     out are violated, and rows are chosen anew at the nearest pose that closes all joints. Rows
@@ -310,7 +314,7 @@ class Stepper:
         self._control, self._note, self.nominal = problem.control, problem.note, options.step
         self._is_adaptive = options.is_adaptive  # local errors are asked for
         self._unsolvable, self._undetermined = 0.0, 0.0  # pivots
-        self._error: FloatArray | None = None  # of the mean y'' of the newest step
+        self._error: FloatArray | None = None  # (n_bodies, 7) of y'' of the newest step
         self._small = Scales(np.zeros(0))
         self._compiled: ExplicitSteps | None = None
         self._n_others = 0  # steps that a composition could not do
@@ -437,7 +441,7 @@ class Stepper:
             self._compiled.starts_closed = bool(starts_closed)
 
     def _set_scales(self) -> None:
-        """Find out what is small, by the state that the run began at, and which rows are best."""
+        """Set tolerances by the state at the start of the run, and choose the best rows there."""
         first = self._first
         self._rows.begin(first)
         system, scheme = self._rows.dynamics.system, self._integrator.scheme
@@ -568,22 +572,24 @@ class Stepper:
         return self._with_coordinates(here)
 
     def _doubt_about(self, reached: _Reached) -> str:
-        """Say what makes a step doubtful; "" for nothing."""
+        """Return why a step is rejected; "" if it is accepted."""
         if reached.worst_pivot.sine < self._unsolvable:
             return self._near(reached.worst_pivot)
         changes = reached.correction > _BRANCH_CORRECTION
-        if changes and largest(self.state.velocity) > self._small.creep:  # along one branch
+        if (
+            changes and largest(self.state.velocity) > self._small.negligible_speed
+        ):  # along one branch
             return f"{LONG_STEP}: joints change velocities by {reached.correction:.1e} of them"
         return ""
 
     def _near(self, pivot: Pivot) -> str:
-        """Say in words that, and where, a singular pose is near."""
+        """Return a message that a singular pose is near, with its joint."""
         system = self._rows.dynamics.system
         joint = system.joint_names[system.row_joint[pivot.row]]
         return f"near a singular pose at joint {joint!r}, pivot {pivot.sine:.1e}"
 
     def _in_parts(self, parts: tuple[float, ...], time: float) -> _Reached:
-        """Reach `time` in steps that are the given parts of the way."""
+        """Reach `time` in steps of these parts of it."""
         start, done = self.state.time, 0.0
         reached = _Reached(Solved(self.state, self.acceleration))
         for part in parts[:-1]:
@@ -631,9 +637,9 @@ class Stepper:
             raise
 
     def _left(self, time: float) -> _Reached:
-        """Leave a pose where no parts of a step lead on: in tiny parts first, then in growing ones.
+        """Leave a singular pose in geometrically growing parts of a step, rows chosen anew in each.
 
-        Motions that rows left out forbid have gone no further than the parts by then.
+        Displacements that violate redundant rows are limited by the first part so.
         """
         start = _Reached(Solved(self.state, self.acceleration))
         try:
@@ -646,7 +652,7 @@ class Stepper:
         return reached
 
     def _step_anyhow(self, start: _Reached, time: float) -> _Reached:
-        """Choose the rows anew wherever they do not do."""
+        """Take one step; choose rows anew at stages where those in use are dependent."""
         end = self._integrated(self._evaluate_anyhow, start, time)
         try:
             return self._reached_by_stages(start, self._stabilized(self._evaluate_anyhow, end))
@@ -681,13 +687,13 @@ class Stepper:
         return replace(end, time=time)
 
     def _stage(self, evaluate: Evaluate, stage: State) -> tuple[State, FloatArray]:
-        """Return a stage, as closed as the rows in use can, and its acceleration."""
+        """Return a stage, projected by the rows in use, and its acceleration."""
         try:
             here = self._stabilized(evaluate, stage)
-        except OpenJointError as error:  # more is required of the end of the step
+        except OpenJointError as error:  # the end of the step is checked
             here = error.stabilized.solved()
         except SparsebodyError:
-            self._check_finite(stage)  # otherwise that is what is wrong
+            self._check_finite(stage)  # which would be the cause
             raise
         self._stages.append(here)
         return here.state, here.acceleration
@@ -711,7 +717,7 @@ class Stepper:
         )
 
     def _with_coordinates(self, state: State) -> State:
-        """Count the turns of the tracked coordinates on."""
+        """Return the state with its tracked coordinates, continued over whole turns."""
         system = self._rows.dynamics.system
         if len(state.coordinate) == 0:
             return state

@@ -269,7 +269,7 @@ def test_a_driven_mechanism_without_freedoms_has_no_gradient_by_its_start():
 def exact_newton(monkeypatch):
     """Have implicit steps solve their equations to rounding."""
     monkeypatch.setattr(generalized_alpha, "_NEWTON_TOLERANCE", 1e-12)
-    monkeypatch.setattr(generalized_alpha, "_PREDICTION_SHARE", 1e-10)
+    monkeypatch.setattr(generalized_alpha, "_PREDICTOR_TOLERANCE", 1e-10)
 
 
 @pytest.mark.usefixtures("exact_newton")

@@ -37,21 +37,21 @@ from sparsebody.simulation.stabilization import largest
 from sparsebody.simulation.stepping import Checkpoint, Problem, packed, state_size, unpacked
 from sparsebody.simulation.trajectory import Event
 
-# Contractions up to which factors are reused, and beyond which a step is given up.
+# Contractions up to which factors are reused, and beyond which a step fails
 _FAST_CONTRACTION, _SLOW_CONTRACTION = 0.05, 0.8
 _ROUNDING_CORRECTION = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
 _COUPLED_ROUNDING_CORRECTION = 1e-8  # likewise at singular poses
 _MOST_ITERATIONS = 20
-_BEYOND_SINGULAR = 0.382  # of a step, that it goes on beyond a singular pose
+_BEYOND_SINGULAR = 0.382  # of a step, by which it ends beyond a singular pose
 _MOST_COUPLED_STEPS = 6  # steps, after which forces may be stiff rather than poses singular
 _LARGEST_CORRECTION = 0.3  # largest correction, in lengths of the mechanism
-_NEWTON_SHARE = 0.01  # of tolerances, that Newton's method may leave
+_NEWTON_SHARE = 0.01  # of the tolerances: errors of Newton's method
 _LEAST_CORRECTION = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
 _N_SCALARS = 7  # of the memory
 _SHORTEST_STEP = 1e-8  # [s]
 # Refinements of accelerations, and the change of them that ends these
 _MOST_REFINEMENTS, _REFINEMENT_TOLERANCE = 10, 1e-14
-_ROW_GAP = 1e-12  # of accelerations, that they may leave in the rows' equations
+_ROW_GAP = 1e-12  # residual of A a = gamma, relative to accelerations
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class CollocationSteps:
         self.is_whole = len(system.elastic) > 0  # each of Newton's matrices has its factors
         self.point: CollocationState | None = None  # where they were made, with `point_step`
         self.point_step, self.contraction = 0.0, 1.0
-        self.n_coupled = 0  # steps in a row that did not do without the matrix of all stages
+        self.n_coupled = 0  # successive steps that needed the matrix of all stages
         self.n_iterations, self.n_factorizations = 0, 0
         self.error: LocalError | None = None
         self._noise = 0.0  # [m] what rounding leaves of Newton's corrections
@@ -208,8 +208,8 @@ class CollocationSteps:
                     f"Newton's method goes {size:.1e} m at once; take smaller steps"
                 )
             contraction = size / last if last > 0.0 else 0.0
-            known = max(contraction, 0.01) if last > 0.0 else 1.0
-            if size * known / (1.0 - min(known, 0.9)) < accuracy:
+            theta = max(contraction, 0.01) if last > 0.0 else 1.0
+            if size * theta / (1.0 - min(theta, 0.9)) < accuracy:
                 break
             n_remaining = _MOST_ITERATIONS - iteration
             if size < rounding and (contraction > _SLOW_CONTRACTION or n_remaining == 0):
@@ -279,10 +279,11 @@ class CollocationSteps:
     def transposed_correction(
         self, by_twist: FloatArray, by_multiplier: FloatArray, by_slip: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gradients by residuals of forces, positions and velocities, less their signs.
+        """Return the transpose of `_correction`, applied to gradients by its results.
 
-        Of those by what `_correction` returns for them, multipliers and rows of joints alone, with
-        matrices that are symmetric but for what Newton's method makes up for.
+        These are gradients by residuals of forces, positions and velocities; of multipliers and
+        rows those of joints alone. The matrices count as symmetric: their skew parts are left out,
+        as in the factors of Newton's method.
         """
         s, n = len(by_twist), self._n_joint_rows
         W = self.scheme.rates / self._h
@@ -331,9 +332,9 @@ class CollocationSteps:
         return slip
 
     def _set_error(self, V: FloatArray) -> None:
-        """Hairer and Wanner (1996), (IV.8.20), of poses and velocities.
+        """Set the error estimate of poses and velocities, Hairer and Wanner (1996), (IV.8.20).
 
-        Without what rounding, where poses are nearly singular, moves them by.
+        Less the rounding errors of Newton's corrections, which grow near singular poses.
         """
         now, e, rate = self._now, self.scheme.error / self._h, self.matrix.rate
         velocity = now.state.velocity + np.tensordot(e, self._Y, 1)
@@ -354,7 +355,7 @@ class CollocationSteps:
         self.error = LocalError(*map(float, errors.clip(0.0)))
 
     def between(self, step: Polynomials, time: float) -> tuple[State, FloatArray]:
-        """Return the state and the multipliers at a time in a step, of its polynomials."""
+        """Return the state and the multipliers at a time in a step, by its polynomials."""
         at, end = (time - step.start.time) / step.h, self._stages[-1]
         Y = np.concatenate([np.zeros_like(step.displacement[:1]), step.displacement])
         y, v = (self._mix(values, at, True) for values in (Y, step.velocity))
@@ -421,7 +422,7 @@ class CollocationStepper(HalvedSteps[CollocationState]):
     def acceleration_at(self, state: State) -> FloatArray | None:
         """Return the accelerations (n_bodies, 6) at a consistent state, None at a singular pose.
 
-        There no acceleration meets all rows.
+        There A a = gamma has no solution.
         """
         acceleration, rows = self.method.accelerations(state)[0], row_motion(self._system, state)
         n = self._system.n_rows
@@ -475,9 +476,10 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         return self.method.error
 
     def advance(self, time: float) -> State:
-        """Return the state at `time`; errors as of implicit steps.
+        """Return the state at `time`; raises SimulationError as `HalvedSteps.advance` does.
 
-        A step that ends at a singular pose, where rounding moves bodies far, goes on beyond it.
+        A step that would end at a singular pose, where rounding errors are large, ends beyond it,
+        and the state is taken from its polynomials.
         """
         if time < self.state.time:
             return self.between(time)

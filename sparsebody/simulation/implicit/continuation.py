@@ -30,11 +30,11 @@ _FEW_ITERATIONS, _MANY_ITERATIONS = 4, 8  # iterations after which steps become 
 _LEAST_STEP = 1e-6  # step, of the first one
 # Change of the step that locates a fold or a bifurcation, of the first one
 _LOCATION_TOLERANCE = 1e-9
-# Change of a pose, of typical lengths, that the first step is scaled by at least
+# Least change of a pose in the first step, in typical lengths, by which poses are scaled
 _LEAST_POSE_CHANGE = 0.01
-_END_DISTANCE = 1e-3  # distance to the end, of the first step, from which it is reached at once
+_END_DISTANCE = 1e-3  # of the first step; nearer to the end, it is the next point
 _MOST_REFINEMENTS = 60
-# [rad] between tangents of neighbours, and corrections over a step, that halve it
+# Angle [rad] between successive tangents, and correction over step, above which steps are halved
 _LARGEST_TURN = 0.3
 
 
@@ -55,7 +55,7 @@ class EquilibriumPath(BriefRepr):
 
     parameter: FloatArray  # (n,)
     states: tuple[State, ...] = field(repr=False)
-    n_unstable: tuple[int, ...]  # directions in which the potential falls
+    n_unstable: tuple[int, ...]  # negative eigenvalues of K on free motions
     special: tuple[SpecialPoint, ...]
     system: System = field(repr=False)
 
@@ -98,7 +98,7 @@ def follow(
     parameter : str
         The name of an external force or "gravity", which the parameter multiplies; or the name of
         a joint with a prescribed coordinate, which the parameter is [rad, m]: then the path is one
-        of poses that are held in equilibrium, or a kinematic path where the joints leave no more.
+        of poses that are held in equilibrium, or a kinematic path if there is no other freedom.
     start, stop : float
         Values of the parameter; the path ends where it first reaches `stop`.
     step : float, optional
@@ -145,9 +145,11 @@ def follow(
 class _Walk:
     """Points and tangents of a path.
 
-    A tangent (6 n_bodies + n_rows + 1,) has unit length in its poses and the parameter, angles
-    times a typical length over it, mean squares over the bodies, the parameter over its first step;
-    both parts are equal at the beginning, or else what is soft later would count for nothing.
+    A tangent (d, dlambda, dp), (6 n_bodies + n_rows + 1,), has unit length in the norm
+
+        (1/n) sum(|d_angular|^2 + |d_linear|^2 / length^2) / s^2 + dp^2 / step^2,
+
+    where s makes both parts equal at the beginning of the path, so that poses count later.
     """
 
     def __init__(self, equations: StaticEquations, step: float, ends: tuple[float, float]) -> None:
@@ -211,10 +213,7 @@ class _Walk:
         return scaled_solver(whole, scale, failure)(rhs).real
 
     def tangent(self, point: StaticPoint, across: FloatArray) -> FloatArray:
-        """Return the unit tangent of the path that a row `across` it tells the direction of.
-
-        The residual must not be evaluated anywhere else before the next step.
-        """
+        """Return the unit tangent t of the path at a point, with across' t > 0."""
         self._equations.evaluate(point)
         rhs = np.append(np.zeros(len(across) - 1), 1.0)
         tangent = self._bordered(point, across, rhs)
@@ -314,7 +313,7 @@ class _Walk:
     def _special(
         self, point: StaticPoint, tangent: FloatArray, reach: float, is_fold: bool, n_crossing: int
     ) -> Iterator[SpecialPoint]:
-        """Locate what lies between a point and the next, at some distance along its tangent."""
+        """Locate folds and bifurcations up to a distance `reach` along the tangent of a point."""
         if is_fold:
             across = self._weight * tangent
             fold = self._located(
@@ -322,11 +321,11 @@ class _Walk:
             )
             yield SpecialPoint("fold", fold.parameter, fold.state, np.zeros((0, 0, 6)), fold)
         if n_crossing > is_fold:
-            place = self._located(point, tangent, reach, self._nearest_eigenvalue)
-            modes = self._modes(place, n_crossing + 3)
+            location = self._located(point, tangent, reach, self._nearest_eigenvalue)
+            modes = self._modes(location, n_crossing + 3)
             critical = np.argsort(np.abs(modes.square))[:n_crossing]  # the stiffness is zero along
             yield SpecialPoint(
-                "bifurcation", place.parameter, place.state, modes.mode[critical], place
+                "bifurcation", location.parameter, location.state, modes.mode[critical], location
             )
 
     def _located(
@@ -336,16 +335,16 @@ class _Walk:
         reach: float,
         function: Callable[[StaticPoint], float],
     ) -> StaticPoint:
-        """Return the point where a function of the path is zero, by the Illinois rule."""
+        """Return the point where a function of the path is zero, by the Illinois method."""
         ends = [0.0, reach]
-        place, last = self._at(point, tangent, reach)[0], 0
-        values = [function(point), function(place)]
+        location, last = self._at(point, tangent, reach)[0], 0
+        values = [function(point), function(location)]
         for _ in range(_MOST_REFINEMENTS):
             if abs(ends[1] - ends[0]) < _LOCATION_TOLERANCE or values[0] == values[1]:
                 break
             s = (ends[0] * values[1] - ends[1] * values[0]) / (values[1] - values[0])
-            place = self._at(point, tangent, s)[0]
-            value = function(place)
+            location = self._at(point, tangent, s)[0]
+            value = function(location)
             side = 0 if value * values[0] > 0.0 else 1
             if abs(s - ends[side]) < _LOCATION_TOLERANCE:
                 break
@@ -353,7 +352,7 @@ class _Walk:
             if side == last:
                 values[1 - side] /= 2.0
             last = side
-        return place
+        return location
 
     def _nearest_eigenvalue(self, point: StaticPoint) -> float:
         square = self._modes(point, 4).square

@@ -40,16 +40,17 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 
-# What Newton's method leaves of the prediction's error, and where it makes corrections no smaller,
-# relative to what accelerations contribute to the step
-_PREDICTION_SHARE, _NEWTON_TOLERANCE = 1e-4, 1e-6
+# Errors at which Newton's method ends: relative to the predictor's, and, where corrections decrease
+# slowly, relative to h^2 dv/dt
+_PREDICTOR_TOLERANCE, _NEWTON_TOLERANCE = 1e-4, 1e-6
 _ROUNDING_CORRECTION = 1e-13  # relative to the length
 # Iterations that close velocities
 _MOST_ITERATIONS = 20
-# Contraction with which factors are kept, and that of rounding
+# Contractions of Newton's method for velocities: up to which factors are reused, and above which
+# rounding limits it
 _FAST_CONTRACTION, _SLOW_CONTRACTION = 0.2, 0.8
 _NOISE_CORRECTION = 1e-10  # lengths of a correction that may be rounding at singular poses
-_SLOW_ROUND = 0.7  # the same of corrections of velocities from round to round
+_SLOW_ROUND = 0.7  # ratio of successive corrections in `_close` at which it ends
 _DIFFERENCE_TIME = 1e-5  # [s], over which rows are differenced; their rates count by h^2 only
 DIFFERENCE_SHARE = 0.1  # of a step, over which dv/dt is differenced
 
@@ -85,7 +86,7 @@ class AlphaCoefficients(NamedTuple):
 class AlphaState(Newest):
     """All that the method carries from one step to the next."""
 
-    mean: FloatArray  # (n_bodies, 6) a of the method
+    mean: FloatArray  # (n_bodies, 6) the algorithmic acceleration a
 
 
 class GeneralizedAlpha:
@@ -102,13 +103,13 @@ class GeneralizedAlpha:
         self._equations, self._matrix, self._newton = equations, matrix, matrix.native
 
     def step(
-        self, start: AlphaState, h: float, time: float, with_whole_matrix: bool = False
+        self, start: AlphaState, h: float, time: float, with_full_matrix: bool = False
     ) -> AlphaState:
-        """Return what is `h` [s] later, at `time`.
+        """Return the state after a step of `h` [s], at `time`.
 
-        Where Newton's method converges slowly by the factors, the whole matrix is factorized
-        instead if that is allowed: it takes long. Raises SimulationError if Newton's method does
-        not converge.
+        Where Newton's method converges slowly by the factors, the full matrix is factorized
+        instead if `with_full_matrix`, at a higher cost. Raises SimulationError if it does not
+        converge.
         """
         equations, velocity = self._equations, start.state.velocity
         values = velocity, start.acceleration, start.mean, start.multiplier
@@ -118,30 +119,30 @@ class GeneralizedAlpha:
         accuracy = (
             _NEWTON_TOLERANCE * h * h * acceleration + _ROUNDING_CORRECTION * self._matrix.length
         )
-        self._solve(h, accuracy, with_whole_matrix)
+        self._solve(h, accuracy, with_full_matrix)
         return AlphaState(
             equations.state(),
             equations.acceleration.copy(),
             equations.multiplier.copy(),
-            native.next_mean(self.coefficients, values, h, equations.end),
+            native.next_algorithmic_acceleration(self.coefficients, values, h, equations.end),
         )
 
-    def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
-        """Iterate until errors are far smaller than the prediction's.
+    def _solve(self, h: float, accuracy: float, with_full_matrix: bool) -> None:
+        """Iterate until errors are far smaller than the predictor's.
 
-        Where corrections become no smaller, until they are smaller than the accuracy [m].
+        Where corrections decrease slowly, until they are smaller than `accuracy` [m].
         """
         newton, coefficients = self._newton, self.coefficients.of_newton(h)
-        newton.begin(*coefficients, _PREDICTION_SHARE, accuracy)
+        newton.begin(*coefficients, _PREDICTOR_TOLERANCE, accuracy)
         status = self._iterate()
         if status == newton.UNDEFINED:
             self._equations.evaluate()  # raises
-        while status == newton.WANTS_WHOLE and with_whole_matrix:
-            self._matrix.solve_whole(*coefficients)
+        while status == newton.WANTS_FULL_MATRIX and with_full_matrix:
+            self._matrix.solve_full(*coefficients)
             status = newton.correct(self._matrix.twist, self._matrix.multiplier)
             if status == newton.GOING_ON:
                 self._equations.evaluate()
-                status = newton.WANTS_WHOLE
+                status = newton.WANTS_FULL_MATRIX
         if status != newton.CONVERGED:
             newton.drop_factors()
             raise SimulationError(
@@ -182,43 +183,43 @@ class StabilizedAlpha(GeneralizedAlpha):
         """Make it the same part of b^-1 M^-1 as in the first step."""
         self._equations.compliance.set_to(self._first, self._first_b / b)
 
-    def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
+    def _solve(self, h: float, accuracy: float, with_full_matrix: bool) -> None:
         equations = self._equations
         self.scale_compliance(self.coefficients.of_newton(h)[0])
         n, C = len(equations.reference), equations.compliance.diagonal
         equations.reference[:] = equations.multiplier[:n]
-        if with_whole_matrix:
+        if with_full_matrix:
             accuracy = max(accuracy, _NOISE_CORRECTION * self._matrix.length)
-        self._close(h, accuracy, with_whole_matrix)
-        # Less what dependent rows do to one another, (C + A J^-1 A')^-1 C lambda
+        self._close(h, accuracy, with_full_matrix)
+        # Less self-equilibrated multipliers of dependent rows, (C + A J^-1 A')^-1 C lambda
         equations.force_residual[:], equations.row_residual[:] = 0.0, 0.0
         equations.row_residual[:n] = C * equations.multiplier[:n]
         self._matrix.solve()
         equations.multiplier[:n] -= self._matrix.multiplier[:n]
 
-    def _close(self, h: float, accuracy: float, with_whole_matrix: bool) -> None:
+    def _close(self, h: float, accuracy: float, with_full_matrix: bool) -> None:
         """Close positions and velocities in turn, as long as that makes corrections smaller."""
         equations = self._equations
         unknowns, size = equations.unknowns, np.inf
-        kept: tuple[FloatArray, ...] = ()
+        previous: tuple[FloatArray, ...] = ()
         multiplier = np.zeros(equations.n_rows)  # mu
         while True:
             try:
-                super()._solve(h, accuracy, with_whole_matrix)
+                super()._solve(h, accuracy, with_full_matrix)
             except SimulationError:
-                if not kept:
+                if not previous:
                     raise
-                for unknown, value in zip(unknowns, kept, strict=True):
+                for unknown, value in zip(unknowns, previous, strict=True):
                     unknown[:] = value
                 equations.native.evaluate()
                 return
             slip = self._close_velocities(h, multiplier)
-            moved = self._matrix.size(equations.displacement - kept[0]) if kept else np.inf
+            moved = self._matrix.size(equations.displacement - previous[0]) if previous else np.inf
             last, size = size, slip + moved
-            slow = 0.0 if with_whole_matrix else _SLOW_ROUND
+            slow = 0.0 if with_full_matrix else _SLOW_ROUND
             if size < accuracy or size > slow * last:
                 return
-            kept = tuple(unknown.copy() for unknown in unknowns)
+            previous = tuple(unknown.copy() for unknown in unknowns)
             multiplier[:] = 0.0
             equations.reference[:] = equations.multiplier[: len(equations.reference)]
 
@@ -242,14 +243,14 @@ class StabilizedAlpha(GeneralizedAlpha):
             first = first or size
             contraction = size / last if last > 0.0 else 0.0
             rounding = _ROUNDING_CORRECTION * matrix.length
-            if size <= _PREDICTION_SHARE * first + rounding or contraction > _SLOW_CONTRACTION:
+            if size <= _PREDICTOR_TOLERANCE * first + rounding or contraction > _SLOW_CONTRACTION:
                 break
             if contraction > _FAST_CONTRACTION:
                 matrix.factorize(b, c)
         return first
 
     def corrections(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return twists and multipliers, without what dependent rows contradict each other by."""
+        """Return twists and multipliers for residuals less their inconsistent part C lambda."""
         equations, matrix = self._equations, self._matrix
         n, C = len(equations.compliance.diagonal), equations.compliance.diagonal
         for _ in range(2):
@@ -316,7 +317,7 @@ class StartingValues:
         return b * self._matrix.twist, self._matrix.multiplier.copy()
 
     def _least(self, state: State, b: float, change: FloatArray) -> FloatArray:
-        """Return the least change of velocities, in the metric of M, that changes A v so."""
+        """Return the least change of velocities in the metric of M that changes A v by `change`."""
         self._equations.begin(state)
         self._equations.evaluate()
         self._equations.force_residual[:] = 0.0
@@ -326,7 +327,7 @@ class StartingValues:
         return self._matrix.twist.copy()
 
     def closed(self, state: State, h: float, opening: FloatArray) -> State:
-        """Return the state with joints closed by `opening` (n_rows,), bodies moved least."""
+        """Return the nearest state with row errors reduced by `opening` (n_rows,)."""
         return displaced(state, self._least(state, self._method.of_newton(h)[0], -opening))
 
 

@@ -27,16 +27,20 @@ from sparsebody.simulation.stabilization import largest
 from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch, packed, unpacked
 from sparsebody.simulation.trajectory import Event, cause_of
 
-_SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
+_SAME_STEP = 1e-9  # relative difference of steps, by rounding of times
 # Part of a step that is left to the next one, as what remains after an event. In shorter steps
 # constraints of index 3 would turn position errors, over h, into velocities.
 _SHORT_STEP = 0.1
 _CALM_STEPS = 8  # steps without trouble, after which parts become longer
 _MOST_HALVINGS = 10
-# Halvings, after which Newton's matrix is factorized with nothing left out
+# Halvings after which the full matrix of Newton's method is factorized
 _FULL_MATRIX_HALVINGS = 4
-_FAR_OPENING = 1e-4  # of the mechanism's extent: a pose that is closed from afar
-_OPENING_LIMIT = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
+_FAR_OPENING = (
+    1e-4  # of the mechanism's extent; beyond it joints are closed first, compliance aside
+)
+_OPENING_LIMIT = (
+    0.01  # of the mechanism's size, or a radian; beyond it compliance is not negligible
+)
 # Compliance of rigid joints over that of a step's inertia, for dependent rows; and that step at
 # least over the time of motions: as t^-2, multipliers grow where these leave singular poses
 _RIGID_COMPLIANCE, _RIGID_TIME = 1e-11, 5e-3
@@ -125,7 +129,7 @@ class HalvedSteps(Generic[Now]):
         return self.state
 
     def _advance(self, time: float, halvings: int) -> None:
-        """Reach `time`, in halves where that is known or turns out to be too far."""
+        """Reach `time` in parts, halved again where Newton's method fails."""
         if halvings >= self._halvings:
             try:
                 h, nominal = time - self.state.time, self.nominal / 2**halvings
@@ -166,10 +170,10 @@ class HalvedSteps(Generic[Now]):
 def implicit_memory(system: System, is_controlled: bool) -> int:
     """Return the numbers of an ImplicitStepper's memory."""
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
-    known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
-    known += 6 * n if is_controlled else 0
-    known += 3 * step_equations.n_rows(system) + system.n_rows + len(tracked.joint)
-    return 8 + 25 * n + known
+    n_inputs = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
+    n_inputs += 6 * n if is_controlled else 0
+    n_others = 3 * step_equations.n_rows(system) + system.n_rows + len(tracked.joint)
+    return 8 + 25 * n + n_inputs + n_others
 
 
 class ImplicitStepper(HalvedSteps[AlphaState]):
@@ -220,7 +224,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             self._least = step_equations.least_compliance(system, b)
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
-        self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
+        self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
         self._mean: FloatArray | None = None  # a where the newest step began
 
     def multiplier_at(self, time: float) -> FloatArray | None:
@@ -273,8 +277,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def restart(self, state: State) -> None:
         """Go on from another state, with stiffer joints if all its loads may be larger.
 
-        What they bear there tells nothing: near a singular pose they may be open by what no motion
-        closes, and stiffer ones bear the more for it.
+        The multipliers there are no measure: near a singular pose joints may have errors that no
+        motion closes, and multipliers that grow with their stiffness.
         """
         if self.is_rigid:
             super().restart(state)
@@ -301,7 +305,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return compliant_state(self._system, state, opening, compliance)
 
     def _is_soft(self, state: State) -> bool:
-        """Tell whether stiffer joints bear other loads at the start; leave them stiffer then.
+        """Return whether stiffer joints have other multipliers at the start, and keep them then.
 
         In long lifts rigid joints bear far more than soft ones, which let the lift sag.
         """
@@ -320,11 +324,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return np.asarray(self.equations.compliance.diagonal * multiplier)
 
     def _stiffen(self) -> bool:
-        """Lower the compliance if the loads of late open joints noticeably; tell whether they do.
+        """Lower the compliance if recent multipliers open joints noticeably; return whether it was.
 
-        Or if they deform the whole noticeably: the sum of lambda' C lambda is what all loads of
-        the mechanism do along its deflection, which in long lifts is far more than an opening.
-        Joints are closed in proportion, which leaves their forces as they are.
+        Or if they deform the mechanism noticeably: lambda' C lambda is the work of all loads along
+        its deflection, which in long lifts is far larger than any opening. Joint errors are reduced
+        in proportion to C, which leaves lambda = C^-1 delta as it is.
         """
         opening = self._opening_by(self._load)
         share = max(
@@ -335,7 +339,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return self._lower(0.5 * step_equations.NEGLIGIBLE_OPENING / share)
 
     def _lower(self, factor: float) -> bool:
-        """Lower the compliance by a factor, if factors of the matrix bear less; tell whether."""
+        """Multiply the compliance by a factor < 1, down to `_least`; return whether it changed."""
         factor = max(factor, self._least / self.compliance)
         if factor >= 1.0:
             return False
@@ -371,8 +375,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def local_error(self) -> LocalError | None:
         """Return the errors of poses in the newest step, (1/6 - beta) h^2 times the jump of a.
 
-        Those of velocities are not asked for, as joints tremble where steps resolve their
-        compliance. Zienkiewicz and Xie (1991), Earthq. Eng. Struct. Dyn. 20:871.
+        Those of velocities are zeros: joints oscillate where steps resolve their compliance.
+        Zienkiewicz and Xie (1991), Earthq. Eng. Struct. Dyn. 20:871.
         """
         if self._mean is None or self._halvings > 0:
             return None
@@ -411,7 +415,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
         start = self.now
-        if h != self._h:  # a is moved to where steps of h want it
+        if h != self._h:  # a approximates dv/dt at the time shift * h: moved there linearly
             mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
             start = replace(start, mean=mean)
         self._now = self.method.step(start, h, time, is_last_resort)

@@ -2,7 +2,7 @@
 
 That of one step, [J A'; A -C], without what couples bodies beside their joints, and without the
 skew part of each body's own block, has factors in every order; they are kept as long as Newton's
-method converges (core/simulation/newton.hpp). Where it does not, the whole matrix is factorized by
+method converges (core/simulation/newton.hpp). Where it does not, the full matrix is factorized by
 SuperLU.
 
 A collocation method has one for each eigenvalue of its rates: with gamma = value / h they are
@@ -37,7 +37,7 @@ from sparsebody.sparse.pattern import BlockPattern
 
 SOLVERS = ("block-ldl", "multifrontal", "mumps")  # take [1 A'; A -1] for any rows
 _REGULARIZATION = 1e-10  # C over that of the inertia in a step
-# Part of a row's residual that no twist takes away, where it depends on others
+# Relative residual of rows, after a solution, above which rows are dependent
 _DEPENDENT_RESIDUAL = 1e-5
 
 
@@ -77,7 +77,7 @@ class NewtonMatrix:
             symbolic.factors if isinstance(symbolic, UnitSymbolic) else symbolic,
             equations.start,
             equations.end,
-            equations.known,
+            equations.inputs,
             pattern.n_rows,
             self.length,
         )
@@ -96,7 +96,7 @@ class NewtonMatrix:
         angle, distance = np.sqrt((twist.reshape(-1, 2, 3) ** 2).sum(axis=2).max(axis=0))
         return float(self.length * angle + distance)
 
-    def solve_whole(self, b: float, c: float) -> None:
+    def solve_full(self, b: float, c: float) -> None:
         """Fill them by SuperLU of the matrix with nothing left out."""
         equations = self._equations
         solve = scaled_lu(equations.matrix(1.0, c, b), self.twist.size)
@@ -153,7 +153,7 @@ class StageMatrix:
         self._probe()
 
     def solve(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
-        """Return twists and multipliers (flat) that a residual of a mode asks for."""
+        """Return the correction of a mode, twists and multipliers (flat), for its residual."""
         if mode == 0:
             force, row = force.real, row.real
         if mode == 0 or self._whole:
@@ -175,9 +175,9 @@ class StageMatrix:
         return self._real.twist.ravel().copy(), self._real.multiplier.copy()
 
     def _consistent(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
-        """Solve without what dependent rows contradict each other by: C lambda, as small as C is.
+        """Solve for the consistent part of the rows: the inconsistent one is C lambda, to O(C).
 
-        Multipliers that do nothing at this pose would push at the poses of the stages.
+        Self-equilibrated multipliers of this pose would exert forces at the poses of the stages.
         """
         twist, multiplier = self._by_factors(mode, force, row)
         if not self.is_redundant:
@@ -187,10 +187,10 @@ class StageMatrix:
         return self._by_factors(mode, force, row)
 
     def shortest(self, multiplier: FloatArray) -> FloatArray:
-        """Return multipliers (flat) of the same forces, less what dependent rows do to one another.
+        """Return multipliers (flat) of the same forces, without self-equilibrated ones.
 
-        That part is (C + A J^-1 A')^-1 C lambda, to the order of C. Nothing else determines it: it
-        would grow from step to step.
+        That part is (C + A J^-1 A')^-1 C lambda, to O(C), of dependent rows. The equations do not
+        determine it, so that it would grow from step to step.
         """
         if not self.is_redundant:
             return multiplier
@@ -199,7 +199,7 @@ class StageMatrix:
         return multiplier - self._by_factors(0, np.zeros(self._n_primal), row)[1].real
 
     def _probe(self) -> None:
-        """Look whether rows depend on others, at this pose."""
+        """Test, by an arbitrary right-hand side, whether rows are dependent at this pose."""
         self.is_redundant = False
         n = len(self.compliance)
         row = np.zeros(self.equations.n_rows)
@@ -221,7 +221,7 @@ def coupled_solve(
 ) -> FloatArray:
     """Return Newton's correction (s, n) of all stages, each with the matrix of its own pose.
 
-    That passes poses where rows lose rank: there they change signs within a step.
+    It converges at poses where rows lose rank, and change signs within a step.
     """
     s, square = len(stages), rates @ rates
     n = stages[0].displacement.size

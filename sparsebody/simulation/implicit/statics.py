@@ -4,8 +4,8 @@
 
 are the equations of an implicit step without inertia, with a load parameter p, the rows and forces
 of elastic elements among A and lambda. Newton's matrix is that of a step, [K A'; A -C], where C of
-rigid rows is far below what anything else gives way by and only keeps dependent rows apart; it
-takes no part in the equations that are solved.
+rigid rows is far below all other compliances and only makes dependent rows regular; it takes no
+part in the equations that are solved.
 
 By Sylvester's law of inertia the negative pivots beyond one a row count the unstable directions:
 K is congruent to the pivots of [K + A'A / c, A'; A, -C], in any order that has bodies before rows.
@@ -31,9 +31,9 @@ from sparsebody.simulation.implicit.step_equations import (
     uniform_compliance,
 )
 
-_ZERO_TOLERANCE = 1e-13  # of the largest stiffness over inertia: what rounding leaves of zero
+_ZERO_TOLERANCE = 1e-13  # of the largest stiffness over inertia: rounding of a zero eigenvalue
 _BALANCE_REGULARIZATION = 1e-6  # of normal equations with unit rows
-_RIGID_COMPLIANCE = 1e-9  # compliance of rigid rows over that of the rest
+_RIGID_COMPLIANCE = 1e-9  # of rigid rows, over a typical compliance of the mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,9 @@ class StaticEquations:
         self._equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
         self._set, self.n_rows = self._setter(parameter), self._equations.n_rows
         units = np.repeat([self.length**2, 1.0], 3)
-        self.mass = (system.mass[:, None] * units).ravel()  # of spheres: what shifts are of
+        self.mass = (
+            system.mass[:, None] * units
+        ).ravel()  # (6 n_bodies,) of spheres of radius `length`, for shifts
         self.rigid = self._equations.compliance.diagonal
         self.evaluate(StaticPoint(state, np.zeros(self._equations.n_rows), 1.0))
         across = np.abs(self.tangent_stiffness(self.matrix())[0].diagonal()).reshape(-1, 6)[:, 3:]
@@ -104,7 +106,7 @@ class StaticEquations:
         if m == 0:
             return point
         multiplier = point.multiplier.copy()
-        multiplier[:m] = 0.0  # else what dependent rows exert against each other stays
+        multiplier[:m] = 0.0  # else self-equilibrated forces of dependent rows remain
         residual = self.evaluate(replace(point, multiplier=multiplier))
         rows = self.matrix()[n : n + m, :n]
         unit = diags_array(1.0 / np.sqrt(self.mass))
@@ -121,13 +123,13 @@ class StaticEquations:
         return replace(point, multiplier=multiplier)
 
     def evaluate(self, point: StaticPoint) -> FloatArray:
-        """Return the residual (6 n_bodies + n_rows,) at a point, which later methods refer to."""
+        """Return the residual (6 n_bodies + n_rows,) at a point, where `matrix` is then taken."""
         equations = self._equations
         equations.begin(point.state, velocity=0.0, multiplier=point.multiplier)
         self._set(point.parameter)
         equations.evaluate()
         rows, n = equations.row_residual.copy(), self.system.n_rows
-        rows[:n] += self.rigid * equations.multiplier[:n]  # rigid without their compliance
+        rows[:n] += self.rigid * equations.multiplier[:n]  # delta, without C lambda
         return np.concatenate([equations.force_residual.ravel(), rows])
 
     def matrix(self) -> csc_array:
@@ -221,17 +223,17 @@ class StaticEquations:
             n, pattern = len(self.mass), step_pattern(self.system, self._equations)
             blocks = choose_solver(pattern, "auto", SOLVERS[:2]).order
             bodies = blocks[blocks < self.system.n_bodies]
-            place = np.full(bordered.shape[0], -1.0)
-            place[(6 * bodies[:, None] + np.arange(6)).ravel()] = np.arange(n)
+            position = np.full(bordered.shape[0], -1.0)
+            position[(6 * bodies[:, None] + np.arange(6)).ravel()] = np.arange(n)
             rows = bordered[n:, :n].tocoo()
-            np.maximum.at(place, n + rows.coords[0], place[rows.coords[1]] + 0.5)
-            self._order = np.argsort(place, kind="stable")
+            np.maximum.at(position, n + rows.coords[0], position[rows.coords[1]] + 0.5)
+            self._order = np.argsort(position, kind="stable")
         return self._order
 
     # ---- the parameter ----------------------------------------------------------------------
 
     def _setter(self, name: str | None) -> Setter:
-        """Return what puts the parameter into the arrays of the equations."""
+        """Return the function that sets the parameter in the arrays of the equations."""
         if name is None:
             return lambda p: None
         system, equations = self.system, self._equations
@@ -250,7 +252,7 @@ class StaticEquations:
 
 
 def _multiple(array: FloatArray) -> Setter:
-    """Return what puts a multiple of its present values into an array."""
+    """Return the function that sets an array to a multiple of its present values."""
     unit = array.copy()
 
     def put(parameter: float) -> None:
@@ -264,11 +266,11 @@ def _multiple(array: FloatArray) -> Setter:
 
 _LARGEST_TURN = 0.2  # [rad] of a Newton step
 _LARGEST_MOVE = 0.2  # of the mechanism's extent
-_BALANCE_TOLERANCE = 1e-13  # forces left over, of those that act: rounding
+_BALANCE_TOLERANCE = 1e-13  # residual forces, of those that act: rounding
 _PERTURBATION = 1e-2  # of typical lengths, away from an unstable equilibrium
-_MOST_SHIFTS = 60  # by which the matrix is made positive, each twice the last
+_MOST_SHIFTS = 60  # b M of a sequence, each twice the last, that make the matrix positive
 _NEUTRAL_STIFFNESS = 1e-6  # of forces over a length, as a stiffness: well above rounding of it
-_SHIFT = 1e-12  # below zero, of the largest rate squared, where free bodies have eigenvalues
+_SHIFT = 1e-12  # sigma below zero, of the largest eigenvalue: zero may be one, of free bodies
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -276,7 +278,7 @@ class Equilibrium(BriefRepr):
     """A pose in which all forces balance."""
 
     state: State = field(repr=False)  # at rest
-    n_unstable: int  # directions in which the potential falls
+    n_unstable: int  # negative eigenvalues of K on free motions
     residual: float  # the largest force [N] or moment over a typical length left on a body
     iterations: int
 
@@ -291,9 +293,9 @@ def equilibrium(
 ) -> Equilibrium:
     """Return the static equilibrium near a state, at its time.
 
-    Newton's method on M dv/dt = 0, with the matrix of implicit steps without inertia, [K A'; A -C].
-    Where K has negative directions b M is added, the least b that makes it positive, so that the
-    potential falls, as along the path of a slow motion with friction.
+    Newton's method on A' lambda = f, with the matrix [K A'; A -C] of implicit steps without
+    inertia. Where K is indefinite on free motions b M is added, the least b that makes it positive,
+    so that the potential falls, as along the path of a slow motion with friction.
 
     Parameters
     ----------
@@ -311,7 +313,7 @@ def equilibrium(
     Raises
     ------
     SimulationError
-        If there is none to be found: bodies fly or turn freely, or it is too far.
+        If none is found: bodies move freely, or it is too far.
 
     References
     ----------
@@ -338,7 +340,9 @@ def equilibrium(
         moment, force = np.abs(residual[:n].reshape(-1, 2, 3)).max(axis=(0, 2))
         unbalanced = max(moment / equations.length, force) / (acting or 1.0)
         unbalanced = max(unbalanced, np.abs(residual[n:]).max(initial=0.0))
-        if is_small or (iteration > 1 and unbalanced < _BALANCE_TOLERANCE):  # the rest is rounding
+        if is_small or (
+            iteration > 1 and unbalanced < _BALANCE_TOLERANCE
+        ):  # a correction by rounding
             if shift == 0.0 or has_moved or not _has_potential(system):
                 last = equations.moved(point, change) if is_small else point
                 parts = equations.evaluate(last)[:n].reshape(-1, 2, 3)
@@ -377,7 +381,7 @@ def _shift(equations: StaticEquations, matrix: csc_array, last: float) -> float:
 def _has_potential(system: System) -> bool:
     """Whether all loads have one: neither moments fixed in space nor forces that turn with bodies.
 
-    Otherwise the signs of K + K' do not tell of stability.
+    Otherwise the inertia of K + K' does not decide on stability.
     """
     loads = system.external_forces
     return not (loads.wrench[loads.in_world, :3].any() or loads.wrench[~loads.in_world].any())

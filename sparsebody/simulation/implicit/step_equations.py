@@ -27,7 +27,7 @@ from sparsebody.simulation.callbacks import Control
 Values = NDArray[np.inexact[Any]]
 Solve = Callable[[Values], Values]
 
-_OPENING = 1e-8  # of the mechanism's extent: what all its loads together open a joint by
+_OPENING = 1e-8  # of the mechanism's extent: the opening of a joint under the sum of all loads
 NEGLIGIBLE_OPENING = 1e-7  # the same by the actual multipliers; if larger, joints are made stiffer
 _DIAGONAL: dict[str, Any] = {
     **{"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}},
@@ -92,7 +92,7 @@ def negligible_compliance(system: System, state: State) -> float:
 def scaled_solver(
     matrix: Any, scale: FloatArray, failure: str, *, is_refined: bool = False
 ) -> Solve:
-    """Return the solution by LU factors, rows and columns scaled; SimulationError if singular.
+    """Return a solver by LU factors, rows and columns scaled; SimulationError if singular.
 
     Where solutions are refined, pivots may be small ones on the diagonal, in an order of minimum
     degree: a matrix with a symmetric pattern has three fifths of the fill-in of one that is not.
@@ -149,8 +149,10 @@ class StepEquations:
             *(len(tracked.prescribed), len(system.joint_forces.item)),
             *(len(system.point_forces.first), 6 * n if control is not None else 0),
         )
-        self.known = np.zeros(sum(sizes))  # of the end: prescribed motions, efforts, control
-        parts = np.split(self.known, np.cumsum(sizes)[:-1])
+        self.inputs = np.zeros(
+            sum(sizes)
+        )  # at the end: prescribed coordinates, efforts, wrenches of the control
+        parts = np.split(self.inputs, np.cumsum(sizes)[:-1])
         self._prescribed, self._joint_effort, self._point_effort, controlled = parts
         self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
         self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(self.n_rows)
@@ -218,13 +220,13 @@ class StepEquations:
 
         Raises ModelError if the points of a spring coincide.
         """
-        self.evaluate_known()
+        self.evaluate_at_inputs()
         if self._control is not None:
             self._body_force[:] = self._control(self._time, self.state())
-            self.evaluate_known()
+            self.evaluate_at_inputs()
 
-    def evaluate_known(self) -> None:
-        """Fill the same with the newest wrenches of the control."""
+    def evaluate_at_inputs(self) -> None:
+        """Fill the poses and the residuals, with the newest wrenches of the control."""
         self.system.point_forces.check_directions(self.native.evaluate())
 
     def matrix(self, *weights: float) -> csc_array:
