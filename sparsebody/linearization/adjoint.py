@@ -313,7 +313,7 @@ class _Nodes:
     def of(cls, system: System, start: float, step: float, duration: float, control: Any) -> _Nodes:
         """Return that of an array; ShapeError if it does not fit."""
         ends = (start + step * np.arange(run_options.n_whole_steps(duration, step) + 1)).tolist()
-        rest = [start + duration] if run_options.rest_of_step(duration, step) > 0.0 else []
+        rest = [start + duration] if run_options.last_step_size(duration, step) > 0.0 else []
         time = np.array([*ends, *rest])
         remedy = "an array of wrenches at the ends of the steps"
         value, shape = numbers(control, "control", remedy), (len(time), system.n_bodies, 6)

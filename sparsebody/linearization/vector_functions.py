@@ -31,7 +31,7 @@ from sparsebody.linearization.derivatives import (
 from sparsebody.linearization.spring_stretches import AnySprings
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, TimeFunction
-from sparsebody.simulation.options import check_positive, n_whole_steps, rest_of_step
+from sparsebody.simulation.options import check_positive, last_step_size, n_whole_steps
 
 Shapes = Mapping[str, tuple[int, ...]]
 _SIMULATION_OPTIONS = ("method", "dynamics", "memory")
@@ -220,7 +220,7 @@ class SimulationFunction(VectorFunction):
         shapes = shapes_of(system)
         del shapes["prescribed_acceleration"]
         self._times = simulation_times(duration, step, options)
-        n_ends = n_whole_steps(duration, step) + 1 + (rest_of_step(duration, step) > 0.0)
+        n_ends = n_whole_steps(duration, step) + 1 + (last_step_size(duration, step) > 0.0)
         super().__init__(system, at, {**shapes, "control": (n_ends, n, 6)}, names)
         self.outputs = {"position": (n, 3), "orientation": (n, 4), "velocity": (n, 6)}
         self._zero, self._options = np.zeros((n_ends, n, 6)), options

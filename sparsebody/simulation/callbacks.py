@@ -68,7 +68,7 @@ class CompiledControl:
 class ControlArguments:
     """The C function of a control, Python or not, and the memory of what it is called with.
 
-    Errors of Python are kept, for C knows none.
+    Python errors are stored, as C has no exceptions.
     """
 
     def __init__(self, control: Control, system: System) -> None:
@@ -100,7 +100,7 @@ class ControlArguments:
         return 0
 
     def raise_failure(self, time: float) -> None:
-        """Raise what ended the newest call."""
+        """Raise the error that ended the newest call."""
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -145,7 +145,7 @@ _TIME_TOLERANCE = 4.0 * np.finfo(float).eps  # of times, relative
 
 
 class Motion(Protocol):
-    """A stepper, as far as states on its way are concerned."""
+    """The part of a stepper that interpolates between its states."""
 
     def acceleration_at(self, state: State) -> FloatArray | None: ...  # noqa: D102
     def closed(self, state: State) -> State: ...  # noqa: D102
@@ -188,8 +188,8 @@ def user_events(events: Any) -> list[UserEvent]:
 class EventFinder:
     """Finds the zeros of functions between the states of a motion, in their order.
 
-    Zeros at the very first state, or at one that an event has made, are none: functions have to
-    change their signs.
+    A zero is a change of sign; so zeros at the first state, or at one that an event has made, do
+    not count.
     """
 
     def __init__(self, events: list[UserEvent]) -> None:
@@ -202,7 +202,7 @@ class EventFinder:
         self._values = [0.0 if event is made_by else value for event, value in values]
 
     def find(self, motion: Motion, before: State, after: State) -> list[tuple[UserEvent, State]]:
-        """Return what happens between the state before and one after it."""
+        """Return the events between two states, with the states at their zeros."""
         old, self._values = self._values, self._at(after)
         crossed = [
             event
@@ -212,10 +212,13 @@ class EventFinder:
         if not crossed:
             return []
         accelerations = motion.acceleration_at(before), motion.acceleration_at(after)
+        ends = {before.time: before, after.time: after}
 
         def zero_of(event: UserEvent) -> State:
             def value(time: float) -> float:
-                return event.function(time, interpolated(before, after, accelerations, time))
+                # the ends themselves: interpolated ones may have another sign, by rounding
+                at = ends.get(time) or interpolated(before, after, accelerations, time)
+                return event.function(time, at)
 
             time = brentq(
                 value, before.time, after.time, xtol=_TIME_TOLERANCE, rtol=_TIME_TOLERANCE

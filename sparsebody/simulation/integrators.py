@@ -32,7 +32,7 @@ Stage = Callable[[State], tuple[State, FloatArray]]
 Step = Callable[[Stage, State, FloatArray, float], State]
 """step(stage, state, acceleration, h): the state a time h [s] later.
 
-`acceleration` is that of `state`, which the time loop already knows.
+`acceleration` (n_bodies, 6) is that at `state`.
 """
 
 
@@ -49,7 +49,7 @@ class Tableau:
     pose: FloatArray  # (s, s)
     rate: FloatArray  # (s, s)
     error: FloatArray  # (s + 1,) weights of all y'', and of that at the end, in the error of y' / h
-    open_stages: Tableau | None = None  # the method that takes its place where stages may be open
+    open_stages: Tableau | None = None  # the method in its place where stages are not projected
 
     @cached_property
     def arrays(self) -> tuple[FloatArray, ...]:
@@ -59,7 +59,7 @@ class Tableau:
     def step(self, stage: Stage, state: State, acceleration: FloatArray, h: float) -> State:
         """Return the state a time h [s] later.
 
-        What stages do is up to `stage`; where they close the joints, `ExplicitSteps` is compiled.
+        `stage` may project stages onto the constraints; `ExplicitSteps` does so natively.
         """
         rate, curvature = pose_derivatives(state, acceleration)
         curvatures, end = [curvature], state
@@ -91,11 +91,11 @@ class Composition:
 class Collocation:
     """Polynomials of degree s that meet the equations at s nodes, the last of which is the end."""
 
-    node: FloatArray  # (s,) from 0, left out, to 1
+    node: FloatArray  # (s,) in (0, 1], the last one 1
 
     @cached_property
     def tableau(self) -> FloatArray:
-        """(s, s) integrals from 0 to the nodes of the polynomials that are 1 at one of them."""
+        """(s, s) A: integrals from 0 to node i of the Lagrange polynomial of node j."""
         powers = np.arange(len(self.node))
         integral = self.node[:, None] ** (powers + 1) / (powers + 1)
         return np.asarray(integral @ np.linalg.inv(self.node[:, None] ** powers))
@@ -117,7 +117,7 @@ class Collocation:
 
     @cached_property
     def error(self) -> FloatArray:
-        """(s,) e, by which h f(y_0) + e (y - y_0) is W_0 times the error of order s."""
+        """(s,) e: h f(y_0) + e'(y - y_0) is w times the error of order s, w the real eigenvalue."""
         first = self.modes[0][0].real
         powers = np.arange(1, len(self.node) + 1)
         moments = 1.0 / powers - (powers == 1) / first
@@ -125,7 +125,7 @@ class Collocation:
         return np.asarray(first * (weights - self.tableau[-1]) @ self.rates)
 
     def weights(self, at: float, with_start: bool) -> FloatArray:
-        """Return the weights of values at the nodes, or at 0 and the nodes, in those at a time."""
+        """Return the weights of values at the nodes, or at 0 and the nodes, in that at `at`."""
         node = np.append(0.0, self.node) if with_start else self.node
         powers = np.arange(len(node))
         return np.asarray(np.linalg.solve((node[:, None] ** powers).T, at**powers))
@@ -206,7 +206,7 @@ def interpolated(
     """Return the state at a time between two others, with their accelerations (n_bodies, 6).
 
     By the polynomials of degree 5 that fit y, y' and y'' at both: of order 6. Each acceleration
-    that is None, as at a singular pose, takes one from the degree.
+    that is None, as at a singular pose, lowers the degree by one.
     """
     h, t = after.time - before.time, time - before.time
     (y, rate, curvature), (end, end_rate, end_curvature) = (
@@ -275,10 +275,10 @@ OPEN_STAGES = Tableau(
     ),
     error=np.array([1 / 18, -100 / 693, 3 / 22, 5 / 42, -1 / 6]),
 )
-"""Order 4 for second-order equations, with small errors where stages stay open: of the methods of
-Hairer, Norsett, Wanner (1993), sec. II.1 and II.14, whose two free nodes and two free weights of
-poses make the errors of a score of mechanisms small: half those of Kutta's 3/8 rule in the mean.
-The second stage is off the motion by O(h^3), which the others make up for; the error is that of
+"""Order 4 for second-order equations, with small errors where stages are not projected: one of the
+methods of Hairer, Norsett, Wanner (1993), sec. II.1 and II.14, with two free nodes and two free
+weights of poses, chosen by the errors of some twenty mechanisms: half those of Kutta's 3/8 rule in
+the mean. The second stage has an error of O(h^3), which cancels in the others; the error is that of
 the embedded formula of order 3."""
 
 RK4 = Tableau(
@@ -291,8 +291,8 @@ RK4 = Tableau(
     open_stages=OPEN_STAGES,
 )
 """Order 4 for second-order equations. Velocities are those of the classical method; poses of stages
-use the accelerations as well: they are off the motion by h^3 and h^4 instead of h^2, and joints
-hardly open. The last stage and the end of the step differ by an error of order 3."""
+use the accelerations as well: they have errors of h^3 and h^4 instead of h^2, and so have joints.
+The last stage and the end of the step differ by an error of order 3."""
 
 RATTLE = Composition(np.ones(1))
 _OUTER = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))

@@ -286,10 +286,10 @@ def n_whole_steps(duration: float, step: float) -> int:
     return math.floor(duration / step + _TIME_TOLERANCE)
 
 
-def rest_of_step(duration: float, step: float) -> float:
-    """Return what the whole steps leave of the duration [s]: the last, shorter step, or 0."""
-    rest = duration - n_whole_steps(duration, step) * step
-    return rest if rest > _TIME_TOLERANCE * step else 0.0
+def last_step_size(duration: float, step: float) -> float:
+    """Return the size [s] of the last, shorter step after all whole ones; 0 if there is none."""
+    size = duration - n_whole_steps(duration, step) * step
+    return size if size > _TIME_TOLERANCE * step else 0.0
 
 
 def _whole_steps(record_step: float, step: float) -> int:

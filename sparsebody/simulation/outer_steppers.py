@@ -35,27 +35,27 @@ SINGULAR_START = (
     "rows depend on others at this pose that do not in general; where several branches of the "
     "motion leave it, the compliance and the step decide which one is taken"
 )
-_LOOKAHEAD_DISTANCE = 1e-4  # [rad, m] where rows are looked at that may be independent only there
-# Steps: a motion that takes longer to get there is none yet, as that of a slow crank
+_LOOKAHEAD_DISTANCE = 1e-4  # [rad, m] ahead, where redundant rows may be independent
+# Steps to get there: slower motions, as of a slow crank, are not looked at
 _MOST_STEPS_AHEAD = 100
-_STIFF_RATE = 2.0  # rate of a spring times the step, from which on explicit steps would be unstable
-_SLOW_EVENTS = ("step in parts", "re-analysis")  # events of steps that take long
-# Slow events after which implicit steps begin, and how they count less step by step
+_STIFF_RATE = 2.0  # rate of a spring times the step, above which explicit steps are unstable
+_SLOW_EVENTS = ("step in parts", "re-analysis")  # events of expensive steps
+# Slow events above which implicit steps begin, and the factor of their count per step
 _MOST_SLOW_EVENTS, _EVENT_DECAY = 1.5, 0.99
-# Implicit steps before a look for regular poses; these in turn
+# Implicit steps between searches for regular poses, and successes in turn that are needed
 _CHECK_INTERVAL, _MOST_CHECKS = 512, 4
 _REGULAR_PIVOT = 0.05  # smallest pivot there
 # Steps by errors:
 _SAFETY_FACTOR, _LEAST_FACTOR, _LARGEST_FACTOR = 0.9, 0.2, 5.0  # factors from one step to the next
-_UNCHANGED_FACTOR = 1.2  # a factor up to which the step stays what it is
+_UNCHANGED_FACTOR = 1.2  # smaller factors >= 1 leave the step unchanged
 _SINGULAR_STEP_FACTOR = 1.3  # factor of a step that ended at a singular pose
 _MOST_FUTILE_TRIALS = 2  # shorter steps without smaller errors
 _LEAST_STEP = 1e-13  # of a step, relative to the time
-_FIRST_STEP_SHARE = 0.1  # of the time that a motion takes for a radian, or its own size
+_FIRST_STEP_SHARE = 0.1  # of the time of a motion by a radian, or by the size of the mechanism
 
 
 class OuterStepper:
-    """A stepper that leaves to another one what it does not do itself."""
+    """A stepper that delegates to another one."""
 
     _inner: Stepper | ImplicitStepper | CollocationStepper | AutoStepper
 
@@ -116,7 +116,7 @@ class AutoStepper(OuterStepper):
     def __init__(self, problem: Problem, dynamics: ForwardDynamics) -> None:
         self._problem, self._dynamics = problem, dynamics
         self._note, self._step = problem.note, problem.options.step
-        self._cumbersome = 0.0  # explicit steps of late
+        self._slow_events = 0.0  # decayed count in explicit steps
         self._n_steps, self._n_regular, self._n_switches = 0, 0, 0  # implicit ones since; of all
         self._inner: Stepper | ImplicitStepper = self._explicit()
 
@@ -132,7 +132,7 @@ class AutoStepper(OuterStepper):
         is_implicit = isinstance(self._inner, ImplicitStepper)
         others = np.zeros(self.memory_size - 5)
         others[: self._inner.memory_size] = self._inner.memory
-        own = [self._cumbersome, self._n_steps, self._n_regular, self._n_switches, is_implicit]
+        own = [self._slow_events, self._n_steps, self._n_regular, self._n_switches, is_implicit]
         return np.concatenate([others, np.array(own, dtype=float)])
 
     @property
@@ -151,14 +151,14 @@ class AutoStepper(OuterStepper):
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        own = self._cumbersome, self._n_steps, self._n_regular, self._n_switches
+        own = self._slow_events, self._n_steps, self._n_regular, self._n_switches
         return self._inner, self._inner.saved(), *own
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
         self._inner, inner, *own = saved
         self._inner.restore(inner)
-        self._cumbersome, self._n_steps, self._n_regular, self._n_switches = own
+        self._slow_events, self._n_steps, self._n_regular, self._n_switches = own
 
     def local_error(self) -> LocalError | None:
         """Return the errors of the newest step; None where they are not known."""
@@ -181,7 +181,7 @@ class AutoStepper(OuterStepper):
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         others, own = np.split(checkpoint.memory, [-5])
-        self._cumbersome, *counts, is_implicit = own.tolist()
+        self._slow_events, *counts, is_implicit = own.tolist()
         self._n_steps, self._n_regular, self._n_switches = map(int, counts)
         if is_implicit:
             self._inner = ImplicitStepper(self._problem)
@@ -195,9 +195,9 @@ class AutoStepper(OuterStepper):
         if isinstance(self._inner, ImplicitStepper):
             self._look_for_regular_poses()
             return self._inner.advance(time)
-        self._cumbersome *= _EVENT_DECAY
+        self._slow_events *= _EVENT_DECAY
         try:
-            if self._cumbersome <= _MOST_SLOW_EVENTS:
+            if self._slow_events <= _MOST_SLOW_EVENTS:
                 return self._inner.advance(time)
             self._switch(self._inner.state, "singular poses follow on each other")
         except (SingularSystemError, SimulationError) as error:
@@ -206,11 +206,11 @@ class AutoStepper(OuterStepper):
 
     def take_steps(self, times: FloatArray) -> int:
         """Take explicit steps to these times as far as nothing is to be decided."""
-        if self._cumbersome * _EVENT_DECAY > _MOST_SLOW_EVENTS:
+        if self._slow_events * _EVENT_DECAY > _MOST_SLOW_EVENTS:
             return 0
         n = self._inner.take_steps(times)
         for _ in range(n):
-            self._cumbersome *= _EVENT_DECAY
+            self._slow_events *= _EVENT_DECAY
         return n
 
     def last_events(self, time: float) -> list[Event]:
@@ -220,7 +220,7 @@ class AutoStepper(OuterStepper):
     def _explicit(self) -> Stepper:
         def note(event: Event) -> None:
             is_slow = event.kind in _SLOW_EVENTS and LONG_STEP not in event.message
-            self._cumbersome += is_slow and not event.message.endswith(EXCHANGE)
+            self._slow_events += is_slow and not event.message.endswith(EXCHANGE)
             self._note(event)
 
         return Stepper(replace(self._problem, note=note), self._dynamics)
@@ -229,7 +229,7 @@ class AutoStepper(OuterStepper):
         """Take explicit steps again where poses have been regular for long."""
         self._n_steps += 1
         looks, early = divmod(self._n_steps, _CHECK_INTERVAL)
-        if early or (self._n_regular == 0 and looks & (looks - 1)):  # a look costs many steps
+        if early or (self._n_regular == 0 and looks & (looks - 1)):  # a search costs many steps
             return
         regular = regular_near(self._dynamics, self._inner.state, self._step)
         self._n_regular = 0 if regular is None else self._n_regular + 1
@@ -240,7 +240,7 @@ class AutoStepper(OuterStepper):
             self._note(event)
         message = "rk4 with projection: poses have been regular for long"
         self._note(Event(state.time, "explicit steps", message))
-        self._cumbersome, self._inner = 0.0, self._explicit()
+        self._slow_events, self._inner = 0.0, self._explicit()
         self._inner.take_over(state, dynamics)
 
     def _switch(self, state: State, why: str) -> None:
@@ -256,9 +256,9 @@ Inner = Stepper | ImplicitStepper | CollocationStepper | AutoStepper
 
 
 class AdaptiveStepper(OuterStepper):
-    """Steps of another stepper with local errors of at most atol + rtol times what there is.
+    """Steps of another stepper with local errors of at most atol + rtol * size.
 
-    That is one radian and the mechanism's size for poses, and the largest velocities.
+    The size of poses is 1 rad and the typical length, that of velocities the largest ones.
     """
 
     _inner: Inner
@@ -318,7 +318,7 @@ class AdaptiveStepper(OuterStepper):
         return [*self._inner.last_events(time), Event(time, "adaptive steps", message)]
 
     def advance(self, time: float) -> State:
-        """Return the state at `time`, from where steps reach at least as far.
+        """Return the state at `time`, interpolated in the step that reaches or passes it.
 
         Raises SingularSystemError or SimulationError if the motion does not go on however short the
         step is.
@@ -332,7 +332,7 @@ class AdaptiveStepper(OuterStepper):
     def _between(self, before: State, acceleration: FloatArray, time: float) -> State:
         """Return the state at a time since that before the newest step."""
         if isinstance(self._inner, CollocationStepper) and self._has_springs:
-            return self._inner.between(time)  # stiff ones have accelerations full of rounding
+            return self._inner.between(time)  # accelerations of stiff ones are mostly rounding
         between = interpolated(before, self.state, (acceleration, self.acceleration), time)
         between = self._inner.closed(between)
         if len(between.coordinate):
@@ -341,7 +341,7 @@ class AdaptiveStepper(OuterStepper):
         return between
 
     def _step(self) -> None:
-        """Take a step that is short enough."""
+        """Take a step with an error below the tolerance, after shorter trials if need be."""
         inner, h, factor = self._inner, self._h, 1.0
         inner.nominal = h
         last_norm, n_in_vain = math.inf, 0
@@ -365,7 +365,9 @@ class AdaptiveStepper(OuterStepper):
                 if norm <= 1.0 or is_last_resort or self._n_noted > n_noted:
                     break
                 n_in_vain += norm >= last_norm
-                if n_in_vain == _MOST_FUTILE_TRIALS:  # rounding, larger the shorter the step is
+                if (
+                    n_in_vain == _MOST_FUTILE_TRIALS
+                ):  # rounding errors, which grow as steps become shorter
                     factor = self._h / h
                     break
                 last_norm = norm
@@ -378,7 +380,7 @@ class AdaptiveStepper(OuterStepper):
         self._h = h if 1.0 <= factor < _UNCHANGED_FACTOR else h * factor
 
     def _factor(self, norm: float) -> float:
-        """Return how much longer the next step is to be."""
+        """Return the ratio of the next step to this one."""
         if not norm < math.inf:
             return _LEAST_FACTOR
         if norm == 0.0:
@@ -395,8 +397,8 @@ class AdaptiveStepper(OuterStepper):
     def _opening(self, before: State, acceleration: FloatArray) -> float:
         """Return the errors of joints in the newest step, in tolerances.
 
-        They are closed at the nodes of a collocation method, but not between them; local errors,
-        which joints allow, do not tell of motions that are prescribed.
+        Those at the middle of a collocation step: joints close at its nodes only, and the local
+        error contains no error of prescribed motions.
         """
         if not isinstance(self._inner, CollocationStepper):
             return 0.0
@@ -414,11 +416,11 @@ class AdaptiveStepper(OuterStepper):
         return _FIRST_STEP_SHARE * self._rtol**0.25 / rate if rate > 0.0 else 1e-3
 
 
-# ---- when explicit steps do ---------------------------------------------------------------------
+# ---- when explicit steps suffice ----------------------------------------------------------------
 
 
 def is_singular(dynamics: ForwardDynamics, state: State, step: float) -> bool:
-    """Tell whether the rows in use do not keep the others a little further on the way."""
+    """Return whether redundant rows are violated, or rows dependent, a short way ahead."""
     if len(dynamics.redundant_rows) == 0:
         return False
     speed, longest = largest(state.velocity), _MOST_STEPS_AHEAD * step
@@ -463,8 +465,9 @@ def regular_near(
 def fastest_spring(system: System, state: State) -> float:
     """Return the largest rate [1/s] of a spring or damper between its two bodies, otherwise free.
 
-    sqrt(k r M^-1 r') or d r M^-1 r' for the row r of the coordinate; what is between points is
-    taken as if each body gave way as far as it can, and of an elastic element its stiffest row.
+    sqrt(k r M^-1 r') or d r M^-1 r' for the row r of the coordinate; springs
+    between points count in the direction of largest mobility of each body, elastic elements by the
+    largest eigenvalue.
     """
     springs, lines, elastic = system.joint_forces, system.point_forces, system.elastic
     if not (len(springs.item) or len(lines.first) or elastic.kind.size):
@@ -498,7 +501,7 @@ def _rates(stiffness: FloatArray, damping: FloatArray, mobility: FloatArray) -> 
 
 
 def _point_mobility(inverse: FloatArray, point: FloatArray) -> FloatArray:
-    """Return 1 / m and the largest eigenvalue of r x I^-1 (r x)', turning by a force across r."""
+    """Return 1 / m and the largest eigenvalue of r x I^-1 (r x)', the rotation by a force at r."""
     across = np.cross(np.eye(3), point[:, None, :])  # rows e x r
     turned = across @ inverse[:, :3, :3] @ np.swapaxes(across, 1, 2)
     return np.asarray(inverse[:, 5, 5] + np.linalg.eigvalsh(turned)[:, -1])

@@ -47,8 +47,8 @@ from sparsebody.simulation.options import (
     Solver,
     check_dynamics,
     check_positive,
+    last_step_size,
     n_whole_steps,
-    rest_of_step,
     simulation_options,
     with_former_keywords,
 )
@@ -475,7 +475,7 @@ class Run:
                 self.recorder.flush(self._checkpoint)
             yield
         self._look_at_errors()
-        if rest_of_step(duration, options.step) > 0.0:
+        if last_step_size(duration, options.step) > 0.0:
             self.recorder.flush(self._checkpoint)
             self._is_whole = False
             self._advance(self._first_time + duration)

@@ -1,10 +1,13 @@
 """Events of a user: located, ending and changing a motion."""
 
+import itertools
+
 import numpy as np
 import pytest
 from linkages import one_body
 
 import sparsebody as sb
+from sparsebody.simulation.callbacks import EventFinder, user_events
 
 G = 9.81
 
@@ -203,3 +206,30 @@ def test_a_run_that_ends_just_after_a_change_goes_on_with_the_same_bits(method, 
     resumed = sb.simulate(system, duration=0.3, output=sb.Output(path, resume=True), **options)
     np.testing.assert_array_equal(resumed.position, whole.position)
     np.testing.assert_array_equal(resumed.velocity, whole.velocity)
+
+
+def test_a_function_that_is_zero_at_the_end_of_a_step_has_its_zero_there():
+    """Interpolation at the end differs from the state there by rounding, maybe in sign."""
+    rng = np.random.default_rng(0)
+    run = sb.simulate(sb.build("pendulum").compile(), duration=0.2, step=0.01)
+    states = [run.state(k) for k in range(len(run.time))]
+    for before, after in itertools.pairwise(states):
+        normal = rng.normal(size=3)
+
+        def passed(time, state, normal=normal, after=after):
+            return float((state.position[0] - after.position[0]) @ normal)
+
+        finder = EventFinder(user_events(passed))
+        finder.begin(before)
+        [(_, zero)] = finder.find(Steps(), before, after)
+        assert zero.time == pytest.approx(after.time, abs=1e-12)
+
+
+class Steps:
+    """A motion whose accelerations are of no account."""
+
+    def acceleration_at(self, state):
+        return np.ones((1, 6))
+
+    def closed(self, state):
+        return state

@@ -3,8 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from linkages import one_body
+from scipy.spatial.transform import Rotation
 
 import sparsebody as sb
+from sparsebody._core import simulation as native
 from sparsebody.kinematics.joint_motion import body_rotations
 
 
@@ -96,3 +98,22 @@ def test_singular_poses_are_passed_and_told_of():
     assert np.abs(run.energy - run.energy[0]).max() < 1e-6
     assert run.events[-1].kind == "other steps"
     assert "steps near singular poses were those of rk4" in run.events[-1].message
+
+
+@pytest.mark.parametrize("angle", [1e-4, 0.1, 0.8, 1.3])
+def test_discrete_rotations_have_their_momentum_to_rounding_at_any_angle(angle):
+    """vee(F J - J F') = p for F = exp(t), J = tr(I) / 2 - I: Lee, Leok and McClamroch (2007)."""
+    rng = np.random.default_rng(0)
+    inertia = np.array([np.diag(rng.uniform(1.0, 1.9, 3)) for _ in range(20)])
+    t = rng.normal(size=(20, 3))
+    t *= angle / np.linalg.norm(t, axis=1, keepdims=True)
+    F = Rotation.from_rotvec(t).as_matrix()
+    J = np.trace(inertia, axis1=1, axis2=2)[:, None, None] / 2.0 * np.eye(3) - inertia
+    skew = F @ J - J @ np.swapaxes(F, 1, 2)
+    momentum = np.ascontiguousarray(skew[:, [2, 0, 1], [1, 2, 0]])
+    np.testing.assert_allclose(native.discrete_rotations(inertia, momentum), t, atol=1e-14)
+
+
+def test_there_is_no_discrete_rotation_with_too_large_a_momentum():
+    rotation = native.discrete_rotations(np.eye(3)[None], np.array([[1.2, 0.0, 0.0]]))
+    assert np.isnan(rotation).all()
