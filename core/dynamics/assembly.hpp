@@ -77,8 +77,8 @@ struct EvaluationInput {
 
 // ---- Bodies with six freedoms, and the vectors of (8.64).
 //
-// The inertia of a body is C C' + m, about its center of mass and in its axes. Vectors are in units in which it is
-// the identity: a motion is (C' w, sqrt(m) u), a force (C^-1 n, f / sqrt(m)).
+// A body has the rotational inertia C C' about its center of mass, in its axes, and the mass m. Vectors are in units in
+// which its inertia is the identity: a motion is (C' w, sqrt(m) u), a force (C^-1 n, f / sqrt(m)).
 
 // Units of a body: row i of the table `unit`.
 struct BodyUnit {
@@ -152,7 +152,7 @@ struct SpatialWorkspace {
     bodies[i].x = motion.x, bodies[i].v = motion.v;
     return motion;
   }
-  // A force on a body, and a row, in units. The same here; in a plane, rows that are rounding become zero.
+  // A force on a body, and a row, in units: one formula here, but in a plane rows that are rounding become zero.
   Force<double> force_to_unit(Index i, const Force<double>& f) const { return unit_of(i).to_unit(f); }
   Force<double> row_to_unit(Index i, const Force<double>& t) const { return unit_of(i).to_unit(t); }
   // A motion of a body from its part of a solution.
@@ -161,7 +161,7 @@ struct SpatialWorkspace {
 
 // ---- Outcome of an evaluation
 
-inline constexpr Index bad_state = -(Index(1) << 62);      // status: numbers that are no state
+inline constexpr Index bad_state = -(Index(1) << 62);      // status: numbers not finite, or quaternions not of unit length
 inline constexpr Index outside_subgroups = bad_state + 1;  // status: bodies out of the plane, or of their subgroups
 
 struct Refinement {
@@ -399,7 +399,7 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
   return (scale > 0.0 ? gap / scale : gap) + (total - total);  // NaN where a residual is not finite
 }
 
-// The same of the newest solution of an evaluation; fills gamma.
+// The largest relative violation of the rows left out by the newest solution of an evaluation; fills their gamma.
 template <class E>
 double violation(const E& evaluation, const RowTable& left_out, const EvaluationInput& in, View<double> gamma) {
   const auto& e = assembling(evaluation);

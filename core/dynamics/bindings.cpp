@@ -76,7 +76,7 @@ void def_evaluation(nb::class_<E>& type) {
             unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, multiplier); });
         return std::tuple(status, refinement.residual, refinement.correction);
       },
-      "Assemble, factorize and solve at once; return status, relative residual and that of the last correction.");
+      "Assemble, factorize and solve at once; return status, relative residual and relative size of the last correction.");
   def<"to_user_order(acceleration, multiplier)">(
       type, [](E& self, Table acceleration, Vector multiplier) { self.to_user_order(acceleration, multiplier); },
       "Fill accelerations, and multipliers if there are any, in the user's numbering and units.");

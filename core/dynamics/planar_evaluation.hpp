@@ -49,9 +49,9 @@ struct PlanarWorkspaceOf {
   using Scalar = T;
   using Space = InPlane<T>;
   using LineRow = PlanarLineRow<T>;
-  static constexpr double plane_tolerance = 1e-9;  // how far a state may leave it: angles, and parts of velocities
-  static constexpr double rest_tolerance = 1e-12;  // velocities that are none [rad/s, m/s]
-  static constexpr double row_tolerance = 1e-9;    // part of a row within the plane that is nothing but rounding
+  static constexpr double plane_tolerance = 1e-9;  // of a state off the plane: angles [rad], and velocities, relative
+  static constexpr double rounded_velocity = 1e-12;  // of bodies at rest [rad/s, m/s]
+  static constexpr double row_tolerance = 1e-9;    // relative part of a row within the plane that is rounding
   struct Check : SpatialWorkspace::Check {
     bool is_upright = true;
     double turning = 0.0, moving = 0.0, tilting = 0.0, slipping = 0.0;
@@ -63,8 +63,8 @@ struct PlanarWorkspaceOf {
       moving = std::max(moving, other.moving), slipping = std::max(slipping, other.slipping);
     }
     bool is_in_plane() const {
-      return is_upright && tilting <= plane_tolerance * turning + rest_tolerance &&
-             slipping <= plane_tolerance * moving + rest_tolerance;
+      return is_upright && tilting <= plane_tolerance * turning + rounded_velocity &&
+             slipping <= plane_tolerance * moving + rounded_velocity;
     }
   };
 

@@ -70,11 +70,11 @@ inline void fill_complementary_reactions(View<const Index> bodies, View<const In
 
 // ---- The choice of rows
 
-inline constexpr double row_tolerance = 1e-9;  // part of a row that is rounding
+inline constexpr double row_tolerance = 1e-9;  // relative part of a row that is rounding
 
 // Fills `reduced` with rows A (n_rows, 2, 6) on the freedoms of their bodies, ends (n_joints, 2), -1 for the world:
-// to_freedoms (n, 6, 6) is W^-1 Q and `inverse` W^-1, W maps twists to units in which inertias are identities. What is
-// nothing but rounding becomes zero. Returns (n_rows,) the norms of the rows with all freedoms, 0 for rows that are zero.
+// to_freedoms (n, 6, 6) is W^-1 Q and `inverse` W^-1, W maps twists to units in which inertias are identities. Rows
+// below row_tolerance, relative, become zero. Returns (n_rows,) the norms of the rows with all freedoms, 0 for rows that are zero.
 inline Array<double> rows_on_freedoms(View<const Index> row_joint, View<const Index, 2> ends, View<const double, 3> A,
                                       View<const double, 3> to_freedoms, View<const double, 3> inverse,
                                       View<double, 3> reduced) {
@@ -134,8 +134,8 @@ inline std::tuple<Array<bool>, Array<Index>> locally_independent_rows(View<const
   return {std::move(keep), std::move(n_dropped)};
 }
 
-// Goes from the world to bodies with fewer freedoms (n,) by joints, ends (n_joints, 2), that drop enough rows for them.
-// Returns bodies in that sequence, and their joints.
+// Breadth-first search from the world of the bodies with less than six freedoms (n,), along joints, ends (n_joints, 2),
+// with at least 6 - freedoms dropped rows. Returns bodies in that order, and the joints that reach them.
 inline std::pair<std::vector<Index>, std::vector<Index>> reaction_tree(View<const Index, 2> ends, Indices freedoms,
                                                                        Indices n_dropped) {
   const Index world = freedoms.size();

@@ -13,10 +13,10 @@ namespace sparsebody {
 
 namespace {
 
-// Part of the largest term of the rows from which on the accelerations of the free bodies are counted, too.
+// Row residual over largest term a_k x_k above which the terms with accelerations of the free bodies count, too.
 constexpr double free_motion_tolerance = 1e-7;
 
-// part / whole; part where the whole is zero.
+// part / whole; `part` if the whole is zero.
 double relative(double part, double whole) { return whole > 0.0 ? part / whole : part; }
 
 // Enlarges the first lanes of sizes.
@@ -68,7 +68,7 @@ void begin_residual(SolutionWorkspace& w) {
   w.wrenches = {};
 }
 
-// Takes the sizes of a part to those of all.
+// Enlarges the sizes of all parts by those of one.
 void enlarge(SolutionWorkspace& all, const SolutionWorkspace& part) {
   for (const auto& [to, from] : {std::pair{&all.of_bodies, &part.of_bodies}, std::pair{&all.of_rows, &part.of_rows}}) {
     to->terms = larger(to->terms, from->terms);
@@ -78,7 +78,7 @@ void enlarge(SolutionWorkspace& all, const SolutionWorkspace& part) {
   all.wrenches = larger(all.wrenches, part.wrenches);
 }
 
-// Fills the residual for ranges of joints and bodies, backwards; the joints of the bodies have come before.
+// Fills the residual for ranges of joints and bodies, the last first; call it for all joints of a body before the body.
 void fill_residual(SolutionWorkspace& w, const RowTable& table, Index n, const double* right, Index first_joint,
                           Index last_joint, Index first_body, Index last_body) {
   using Vec8 = Vec<8>;
@@ -155,7 +155,7 @@ bool assemble(SpatialWorkspace& w, const EvaluationInput& in, const Chunk& chunk
   return is_sound;
 }
 
-// Calls visit(begin, end) for what is left of [first, last) without the numbers of a sorted list, backwards.
+// Calls visit(begin, end) for the ranges between indices of a sorted list in [first, last), the last range first.
 template <class Visit>
 void for_runs(const std::vector<Index>& without, Index first, Index last, const Visit& visit) {
   auto next = std::lower_bound(without.begin(), without.end(), last);
@@ -196,7 +196,7 @@ Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index
       [&](Index c, Index n_ahead) {
         const Chunk &chunk = chunks[c], &next = chunks[c + 1];
         if (!is_assembled && !sparsebody::assemble(system, in, chunk, next)) is_sound = false;
-        is_open[c] = n_ahead > chunks_ahead / 2;  // there is time for it
+        is_open[c] = n_ahead > chunks_ahead / 2;  // this thread is the faster one
         if (is_open[c]) block_ldl::open_panels(layout, rows(), system.right, storage, chunk.pivot, next.pivot);
       },
       [&](Index c) {
@@ -312,7 +312,7 @@ void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double>
 namespace {
 
 constexpr double direction_tolerance = 1e-9;  // of directions, and of parts of velocities
-constexpr double rest_velocity = 1e-12;       // velocities that are none [m/s]
+constexpr double rounded_velocity = 1e-12;    // rounding of the velocities of bodies at rest [m/s]
 
 // Invariants of a body: two directions and a point of it, in body and in world coordinates. The point must not move
 // along `across` by more than `reach` [m].
@@ -357,7 +357,7 @@ Twist times(const double* Q, const Twist& y) {
   return v;
 }
 
-// Three freedoms or less are half the work.
+// Q' v and Q y; of at most three freedoms at half the cost.
 Twist on_freedoms(const double* Q, Index d, const Twist& v) {
   return d <= 3 ? transpose_times<3>(Q, v) : transpose_times<6>(Q, v);
 }
@@ -375,7 +375,7 @@ double largest(const Twist& v) {
 bool ReducedEvaluation::fill_bodies() {
   const SpatialWorkspace& w = unreduced.system;
   double fastest = 0.0, outside = 0.0;
-  bool is_held = true;
+  bool are_fixed = true;
   for (Index i = 0; i < n_bodies(); ++i) {
     const Index d = freedoms[i];
     const double* const Q = &basis(i, 0);
@@ -390,9 +390,9 @@ bool ReducedEvaluation::fill_bodies() {
     for (int a = 0; a < 6; ++a) v[a] -= within[a];
     outside = std::max(outside, unit.mass_inverse * largest(v));
     const auto& directions = *reinterpret_cast<const FixedDirections*>(&fixed(i, 0));
-    is_held = is_held && directions.hold(w.bodies[i].x, w.bodies[i].R);
+    are_fixed = are_fixed && directions.hold(w.bodies[i].x, w.bodies[i].R);
   }
-  return is_held && outside <= direction_tolerance * fastest + rest_velocity;
+  return are_fixed && outside <= direction_tolerance * fastest + rounded_velocity;
 }
 
 void ReducedEvaluation::fill_rows() {

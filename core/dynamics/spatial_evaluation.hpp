@@ -18,10 +18,10 @@ namespace sparsebody {
 inline constexpr Index margin = 8;  // zeros before and after a solution
 
 // Limits of iterative refinement. Higham (2002), ch. 12.
-inline constexpr double sufficient_residual = 1e-9;      // relative; needs no second look once it is corrected
-inline constexpr double wrench_rounding = 8 * 0x1p-52;   // relative to wrenches: what is left however often corrected
-inline constexpr double accurate_correction = 1e-6;      // relative size of one that no other has to follow
-inline constexpr double rough_correction = 1e-3;         // relative size of one that tells of unusable factors
+inline constexpr double sufficient_residual = 1e-9;      // relative; not computed again after one correction
+inline constexpr double wrench_rounding = 8 * 0x1p-52;   // of residuals, relative to wrenches: corrections cannot reduce it
+inline constexpr double accurate_correction = 1e-6;      // relative size of a correction that is the last one
+inline constexpr double rough_correction = 1e-3;         // relative size of a correction by unusable factors
 
 // Sizes in the equations of bodies, or of rows, lane by lane.
 struct ResidualSizes {
@@ -76,7 +76,7 @@ struct SpatialEvaluation {
   // it may be a bound.
   EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
 
-  // Fills x with the solution for a right-hand side, from the newest factors, with a residual at the larger goal.
+  // Fills x with the solution for a right-hand side by the newest factors, refined to max(goal, larger_goal).
   Refinement solve(View<const double> right, double larger_goal, bool is_shifted);
 
   // Fills the residual of x, and returns its relative size.
@@ -95,10 +95,10 @@ struct SpatialEvaluation {
   double residual_in_parts(View<const double> right, const Fill& fill);
   // Corrects x until its relative `residual`, the newest one computed, is at the goal.
   //
-  // The first correction, relative to the solution, is about the error of the factors, and each one multiplies the
-  // error by it, except of light bodies beside heavy ones, of which only the residual tells; where it is large, the
-  // factors are too rough to correct with. Shifted factors are those of a matrix without the motions that rounding
-  // hides, so there one correction is all that helps. Unless it is to be exact, the residual may be a bound.
+  // The first correction, relative to the solution, is about the relative error of the factors, by which each correction
+  // multiplies the error; a large one means that refinement would fail. Errors of light bodies beside heavy ones are
+  // too small in that norm: they show in the residual alone. Shifted factors belong to another matrix, without singular
+  // values of the size of rounding, and only their first correction helps. Unless is_exact, the residual may be a bound.
   Refinement refine(View<const double> right, double goal, bool is_exact, bool is_shifted, double residual);
 };
 
@@ -130,7 +130,7 @@ struct ReducedEvaluation {
   void to_user_order(View<double, 2> acceleration, View<double> multiplier);
 
  private:
-  bool fill_bodies();  // whether all are within their subgroups
+  bool fill_bodies();  // returns whether all are within their subgroups
   void fill_rows();
 };
 
@@ -139,8 +139,8 @@ inline const SpatialEvaluation& assembling(const SpatialEvaluation& e) { return 
 inline const SpatialEvaluation& assembling(const ReducedEvaluation& e) { return e.unreduced; }
 inline View<const double> solution_of(const SpatialEvaluation& e) { return e.solution.x(); }
 
-// Fills positions (n, 3) with points where they have to be; returns how far away they were, relative to their reach.
-// Bodies are numbered as the user does. Their invariants, fixed (n, 28): two directions and a point, in body and in world
+// Fills the nearest positions (n, 3) within the subgroups; returns the largest change relative to `reach`. Bodies are
+// numbered as the user does. Their invariants, fixed (n, 28): two directions and a point, in body and in world
 // coordinates, three directions across which the point must not move, and by how much it may [m].
 double retract(View<const double, 2> fixed, View<const double, 2> position, View<const double, 2> orientation,
                View<double, 2> retracted);

@@ -110,7 +110,7 @@ class Output:
     source: str | None = None
 
     def checked(self) -> Path:
-        """Return the path, sure that it may be written."""
+        """Return the path after a check that it may be written."""
         path = Path(self.path)
         if not path.parent.is_dir():
             raise SimulationOptionError(
@@ -142,7 +142,7 @@ _FORMER: dict[str, tuple[Any, dict[str, str]]] = {  # keywords of version 0.1 in
 def with_former_keywords(groups: dict[str, Any], former: dict[str, Any]) -> tuple[Any, ...]:
     """Return method, dynamics, record and output with the single keywords that 0.1 took.
 
-    Raises TypeError for a keyword that there never was.
+    Raises TypeError for an unknown keyword.
     """
     forms = []
     for group, (form, fields) in _FORMER.items():
@@ -152,7 +152,7 @@ def with_former_keywords(groups: dict[str, Any], former: dict[str, Any]) -> tupl
         forms.append(f"{group}={form.__name__}({', '.join(f'{name}=...' for name in keywords)})")
         value = groups[group]
         if isinstance(value, ForwardDynamics) or (form is Output and value is None):
-            continue  # there it had no effect
+            continue  # ignored by 0.1 as well
         if not isinstance(value, form):
             value = form() if value is None else form(value)
         groups[group] = replace(value, **keywords)
@@ -165,7 +165,7 @@ def with_former_keywords(groups: dict[str, Any], former: dict[str, Any]) -> tupl
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """The options that decide what a trajectory is; two runs that share them are the same motion.
+    """The options that determine a trajectory: runs that share them compute the same motion.
 
     The duration is not among them: a resumed run may be longer than the interrupted one. Files
     hold them under these names.
@@ -210,7 +210,7 @@ def simulation_options(
     if is_adaptive:
         if chosen.name not in ADAPTIVE:
             raise SimulationOptionError(
-                f"step is 'auto', but {chosen.name!r} does not tell its errors; take a step in "
+                f"step is 'auto', but {chosen.name!r} has no error estimate; take a step in "
                 f"seconds, or one of {', '.join(ADAPTIVE)}"
             )
         check_positive(tolerances[0], "rtol", "errors relative to what there is")

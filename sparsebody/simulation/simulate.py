@@ -72,18 +72,18 @@ from sparsebody.simulation.trajectory import (
     sample,
 )
 
-_MOST_ENERGY_ERROR = 0.2  # of what moves, beyond which a trajectory is doubted
-# The same in rigid joints, which are slightly compliant: energies are as squares of errors, of 5 %
+_MOST_ENERGY_ERROR = 0.2  # of the energy that moves; a larger one warns
+# Elastic energy of rigid joints, of the same: the square of a relative error of 5 %
 _MOST_STORED_ENERGY = 0.05**2
-# Sums of errors of steps, of how far bodies moved, beyond which a motion is doubted, and which do:
-# motions amplify them by one to four, to 5 %, and to 1 %
+# Sums of errors of steps, relative to displacements, above which a warning comes, and of the step
+# that it proposes: motions amplify them by one to four, to 5 %, and to 1 %
 _MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.05 / 4.0, 0.01 / 4.0
-_LEAST_MOTION = 1e-4  # of the mechanism's size: bodies that move less settle
+_LEAST_MOTION = 1e-4  # of the mechanism's size: smaller motions are not judged
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # at once
-_MOST_ROWS_OF_START = 50_000  # whose dependences at the start take less time than a few steps
-_TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative: an event is at the end of a step
+_MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
+_TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
 
 
 def simulate(
@@ -114,8 +114,8 @@ def simulate(
     duration : float
         How long [s].
     step : float or "auto"
-        In which steps [s]; the last one is shorter if need be. "auto": as long as local errors of
-        at most `atol` + `rtol` times what there is allow, one radian and the mechanism's size for
+        In which steps [s]; the last one is shorter if need be. "auto": as long as local errors
+        are at most `atol` + `rtol` * size, where the size is one radian and the typical length for
         poses, the largest velocities for velocities; records are interpolated.
     rtol, atol : float
         Tolerances of step="auto": relative, and in rad, m, rad/s and m/s.
@@ -240,7 +240,7 @@ def stepper_of(problem: Problem, dynamics: ForwardDynamics | Solver) -> Inner | 
                 f"the stabilization is {options.stabilization!r}, but {options.method!r} closes "
                 "the joints itself; leave 'projection'"
             )
-        prepared = without_subgroups(prepared)  # free drifts leave those
+        prepared = without_subgroups(prepared)  # steps without constraints leave those
     explicit = AutoStepper if options.method == "auto" else Stepper
     if options.is_adaptive:
         return AdaptiveStepper(problem, lambda problem: explicit(problem, prepared))
@@ -248,7 +248,7 @@ def stepper_of(problem: Problem, dynamics: ForwardDynamics | Solver) -> Inner | 
 
 
 def prepared_dynamics(problem: Problem) -> ForwardDynamics:
-    """Return the dynamics; of doubts at the start an event tells, as of those on the way."""
+    """Return the dynamics, without a RankWarning: events report doubts about the rank."""
     options = problem.options
     uses_time_constant = STABILIZATIONS[options.stabilization].uses_time_constant
     with warnings.catch_warnings():
@@ -270,10 +270,10 @@ def without_subgroups(dynamics: ForwardDynamics) -> ForwardDynamics:
 
 
 def undamped_loss(system: System, trajectory: Trajectory) -> float:
-    """Return the largest loss of energy beyond what dampers take [J], from records of every step.
+    """Return the largest loss of energy beyond the work of dampers [J], from records of every step.
 
-    Their work is integrated by the trapezoidal rule, once over every other record as well: what the
-    two differ by is in doubt.
+    The work is integrated by the trapezoidal rule over all records and over every other one; their
+    difference bounds its error, and is subtracted.
     """
     power = [damping_power(system, trajectory.state(k)) for k in range(len(trajectory))]
     work, rough = (
@@ -306,11 +306,11 @@ class Run:
         self._is_whole = True  # the state is a whole number of steps from the first
         self._is_ended = False  # by an event
         self._recorded_at = -float("inf")
-        # Nothing adds energy
+        # True if nothing adds energy
         self._is_passive = control is None and not finder.changes_states and is_passive(system)
         joint_errors(system)  # laid out for many records
-        self._clock = 0.0  # when the loop began, wall time spent before taken off
-        self._errors: StepErrors | None = None  # None where these choose the steps
+        self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
+        self._errors: StepErrors | None = None  # None for adaptive steps
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
         """Begin at a checkpoint."""
