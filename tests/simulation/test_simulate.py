@@ -209,7 +209,7 @@ OF_OPTIONS = [  # all of SimulationOptionError
     ({"output": "."}, "is a directory; give a file name"),
     ({"system": pendulum().compile(), "dynamics": PREPARED}, "another system"),
     ({"dynamics": PREPARED, "method": Method(stabilization="baumgarte")}, "Baumgarte"),
-    ({"method": "semi-implicit-euler", **AUTO}, "does not tell its err"),
+    ({"method": "semi-implicit-euler", **AUTO}, "has no error est"),
     ({"rtol": 0.0, **AUTO}, "rtol is 0.0"),
     ({"atol": -1.0, **AUTO}, "atol is -1.0"),
     ({"record": Recording(step=-1.0), **AUTO}, "record step is -1.0"),
