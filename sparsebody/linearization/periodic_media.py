@@ -42,8 +42,8 @@ class Dispersion(BriefRepr):
 
     def gaps(self, least: float = 0.01) -> list[tuple[float, float]]:
         """Return the ranges of frequencies [Hz] that no wave here has, from a relative width on."""
-        low, high = np.nanmin(self.frequency, axis=0), np.nanmax(self.frequency, axis=0)
-        top = np.maximum.accumulate(high)[:-1]
+        low, high = (ends.reduce(self.frequency, axis=0) for ends in (np.fmin, np.fmax))
+        top = np.fmax.accumulate(high)[:-1]  # NaN, a branch that grows everywhere, counts for none
         return [
             (float(a), float(b)) for a, b in zip(top, low[1:], strict=True) if b > (1.0 + least) * a
         ]
