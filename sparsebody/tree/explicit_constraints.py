@@ -127,10 +127,11 @@ class LoopClosure:
             q, slope, second = differentiate(
                 lambda z: self._in_order(self.gamma(z)), y, rate, acceleration
             )
-        except TypeError as error:
+        except (AttributeError, TypeError) as error:  # NumPy calls methods of the first argument
             raise errors.ModelError(
                 f"the loop-closure function cannot be differentiated ({error}); write it with "
-                "NumPy's functions instead of those of math, or give jacobian and bias"
+                "NumPy's functions instead of those of math, in which the first of two arguments "
+                "depends on y (0.5 + 0 * y[0] instead of 0.5), or give jacobian and bias"
             ) from error
         q = recursions.checked_coordinates(tree, q, "gamma(y)", tree.n_positions)
         qd, g = recursions.velocities_of_rates(tree, q, slope @ rate, second)
