@@ -2,8 +2,8 @@
 // Featherstone (2008), sec. 8.5, method 2.
 //
 // X has entries from the joints of a loop to the world, so that A couples loops that stand on a common joint,
-// and no others: groups of them. Its columns are sorted by the bodies that the loops end at, so that they fill a
-// stretch of each row; what is outside is not touched.
+// and no others: groups of them. Its columns are sorted by the bodies that the loops end at, so that
+// those of each row are consecutive, [low, high); others are not touched.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct DelassusGroups {
   T* operator()(View<T> X, Index g, Index k) const { return X.data() + start[g] + row_of_X[k] * n_rows(g); }
 };
 
-constexpr int refinements = 2;
+constexpr int n_solves = 2;  // of each group: the first one, and one refinement
 constexpr int panel = 8;  // rows of X that are combined at once
 
 // The group of every coordinate from a loop to the world, else -1, and the rows [low, high) of the group that reach it.
@@ -155,7 +155,7 @@ inline Array<bool> solve_delassus(const DelassusGroups& groups, View<const doubl
       continue;
     }
     total.assign(m, 0.0), b.resize(m);
-    for (int pass = 0; pass < refinements; ++pass) {
+    for (int pass = 0; pass < n_solves; ++pass) {
       for (Index i = 0; i < m; ++i) b[i] = k[rows[i]];
       for (const Index c : coordinates) {  // b = k - X' w
         const Index low = groups.low[c];

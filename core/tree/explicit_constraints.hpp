@@ -14,12 +14,12 @@
 
 namespace sparsebody::tree {
 
-// The rows of G: a dependent coordinate has a stretch of numbers, an independent one a one. Python's GBlocks.
+// The rows of G: consecutive entries for a dependent coordinate, a one for an independent. Python's GBlocks.
 struct ExplicitRows {
   View<const double> values;  // packed as K: L and U in K[:r, :r] of a block, entries of G in K[:r, r:]
-  View<const Index> entry;    // where the stretch of a dependent row begins, -1 for independent ones
-  View<const Index> first;    // where the stretch begins in y, or which number of y it is
-  View<const Index> size;     // its length
+  View<const Index> entry;    // where a dependent row begins in `values`, -1 for independent ones
+  View<const Index> first;    // its first index in y, or its only one
+  View<const Index> size;     // its number of entries
   View<const double> g;
 };
 

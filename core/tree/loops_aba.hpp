@@ -105,6 +105,7 @@ struct FrontMatrix {
       linear[3 + i] += I.d.m[0];
     }
   }
+  // Rows K of a loop on a link, and -mu on their own diagonal once.
   void add(const FrontEntry& entry, View<const LoopRow> rows, View<const double> mu, Index slot) const {
     for (Index r = entry.first, own = entry.slot; r < entry.last; ++r, ++own) {
       double T[link_size];
@@ -315,6 +316,8 @@ struct ProximalWork {
 constexpr int most_iterations = 30;
 constexpr double step_tolerance = 1e-12;     // of accelerations, relative to the largest
 constexpr double best_rate = 1e-3;           // least rate of convergence assumed: the softest motions converge last
+constexpr double stall_rate = 0.5;           // iterations that converge more slowly than this count as stalls,
+constexpr int most_stalls = 2;               // more of which need a larger mu
 constexpr double rounding_tolerance = 1e-9;  // steps below this that do not shrink are rounding errors
 
 // tau = -(H qdd + C - K' lambda) and b = k - K qdd.
@@ -341,14 +344,14 @@ inline void fill_residuals(const Links& links, const TreeMotion& motion, View<co
 //
 // Each iteration solves [H, K'; K, -mu] for the residuals of both, recomputed from the accelerations of all links, so
 // that the limit depends neither on mu nor on the rounding of the factors. Where it does not converge, mu is multiplied
-// by `stiffening`, at most `levels` - 1 times. Returns the number of solutions and of factorizations, and the last
-// relative step of the accelerations.
+// by `mu_factor`, at most `levels` - 1 times. Returns the number of solutions and of factorizations, `levels` + 1 for
+// the latter if none of them converged, and the last relative step of the accelerations.
 inline std::tuple<Index, Index, double> proximal_iterations(
     const Links& links, const FrontPlan& plan, const TreeMotion& motion, View<const Force> external,
-    const LoopSystem& loops, View<const double> softness, View<const bool> is_prescribed,
-    View<const double> prescribed_qdd, Index levels, double stiffening, const ProximalWork& work, View<double> qdd,
+    const LoopSystem& loops, View<const double> first_mu, View<const bool> is_prescribed,
+    View<const double> prescribed_qdd, Index levels, double mu_factor, const ProximalWork& work, View<double> qdd,
     View<double> lambda) {
-  std::vector<double> mu(softness.begin(), softness.end());
+  std::vector<double> mu(first_mu.begin(), first_mu.end());
   const double gravity = dense::largest(links.gravity_.data(), 3);
   Index n_solutions = 0;
   double step = 0.0;
@@ -371,14 +374,14 @@ inline std::tuple<Index, Index, double> proximal_iterations(
       step = size > 0.0 ? change / size : change;
       const bool is_last = step * std::min(1.0, std::max(best_rate, step / last)) <= step_tolerance;
       if (is_last || lambda.empty()) return {n_solutions, level + 1, step};
-      if (!(step < 0.5 * last)) {
+      if (!(step < stall_rate * last)) {
         ++stalls;
         if (step < rounding_tolerance) return {n_solutions, level + 1, step};
-        if (stalls > 2) break;
+        if (stalls > most_stalls) break;
       }
       last = step;
     }
-    for (double& mu_r : mu) mu_r *= stiffening;
+    for (double& mu_r : mu) mu_r *= mu_factor;
   }
   return {n_solutions, levels + 1, step};
 }

@@ -40,7 +40,7 @@ inline Array<Index> depths(View<const Index> parent, View<const Index> step) {
 class JointGraph {
  public:
   JointGraph(View<const Index, 2> ends, Index n_bodies)
-      : at_(incidence(n_bodies, ends, World::is_last_node)), ends_(ends.begin(), ends.end()), groups_(n_bodies + 1) {}
+      : joints_(incidence(n_bodies, ends, World::is_last_node)), ends_(ends.begin(), ends.end()), groups_(n_bodies + 1) {}
 
   // The bodies that joints connect with `root`, itself included, not through the world.
   std::vector<Index> connected(Index root) const {
@@ -75,10 +75,10 @@ class JointGraph {
       }
       is_entered[groups_.find(root)] = true;
       for (Index body = root; body >= 0;) {
-        const Index first = at_.start[body], last = at_.start[body + 1] - 1;
+        const Index first = joints_.start[body], last = joints_.start[body + 1] - 1;
         for (Index e = first; e <= last; ++e) {
           const Index entry = kind == Search::depth_first ? first + last - e : e;
-          const Index j = at_.edge[entry], other = at_.other[entry];  // -1: both ends at this body
+          const Index j = joints_.edge[entry], other = joints_.other[entry];  // -1: both ends at this body
           if (other < 0 || other == n || !is_usable[j] || tree_joint[other] != not_reached) continue;
           double key = kind == Search::depth_first   ? -double(age)
                        : kind == Search::least_depth ? double(depth[body] + freedoms[j])
@@ -157,8 +157,8 @@ class JointGraph {
     const Index n = n_bodies();
     std::vector<Index> level(n + 1, -1), queue(n + 1);
     queue[0] = n, level[n] = 0;
-    breadth_first(at_.graph(), queue, 0, 1, [&](Index body, Index other, Index entry) {
-      if (!is_usable[at_.edge[entry]] || level[other] >= 0) return false;
+    breadth_first(joints_.graph(), queue, 0, 1, [&](Index body, Index other, Index entry) {
+      if (!is_usable[joints_.edge[entry]] || level[other] >= 0) return false;
       level[other] = level[body] + 1;
       return true;
     });
@@ -167,16 +167,16 @@ class JointGraph {
     is_reached[n] = true;
     for (std::vector<Index> path{n}; !path.empty();) {
       Index best = -1, least = n + 1;
-      for (Index e = at_.start[path.back()]; e < at_.start[path.back() + 1]; ++e)
-        if (const Index other = at_.other[e];
-            other >= 0 && is_usable[at_.edge[e]] && !is_reached[other] && level[other] < least)
+      for (Index e = joints_.start[path.back()]; e < joints_.start[path.back() + 1]; ++e)
+        if (const Index other = joints_.other[e];
+            other >= 0 && is_usable[joints_.edge[e]] && !is_reached[other] && level[other] < least)
           best = e, least = level[other];
       if (best < 0) {
         path.pop_back();
         continue;
       }
-      const Index other = at_.other[best];
-      reaching[other] = at_.edge[best], is_reached[other] = true;
+      const Index other = joints_.other[best];
+      reaching[other] = joints_.edge[best], is_reached[other] = true;
       path.push_back(other);
     }
     return reaching;
@@ -202,7 +202,7 @@ class JointGraph {
   }
 
  private:
-  static constexpr double last_resort = 1e12;  // added to the key of free joints
+  static constexpr double last_resort = 1e12;  // added to the key of free joints, beyond every depth
   static constexpr int most_passes = 20;
   static constexpr Index free_freedoms = 6;
 
@@ -212,13 +212,13 @@ class JointGraph {
     std::vector<Index> freedoms;
   };
 
-  Index n_bodies() const { return Index(at_.start.size()) - 2; }
+  Index n_bodies() const { return Index(joints_.start.size()) - 2; }
   Index end(Index joint, int side) const { return ends_[2 * joint + side] >= 0 ? ends_[2 * joint + side] : n_bodies(); }
   Index other_end(Index joint, Index body) const { return end(joint, end(joint, 0) == body); }
   // Breadth first from `root`, not through the world: the bodies reached. `distance` is -1 elsewhere.
   View<Index> search(Index root, View<Index> queue, View<Index> distance, View<Index> from) const {
     queue[0] = root, distance[root] = 0, from[root] = -1;
-    const Index end = breadth_first(at_.graph(), queue, 0, 1, [&](Index body, Index other, Index) {
+    const Index end = breadth_first(joints_.graph(), queue, 0, 1, [&](Index body, Index other, Index) {
       if (other == n_bodies() || distance[other] >= 0) return false;
       distance[other] = distance[body] + 1, from[other] = body;
       return true;
@@ -251,8 +251,8 @@ class JointGraph {
       if (old < 0 || !movable[old] || is_changed[i]) continue;
       Index best = -1, gain = 0, new_parent = -1;
       const Index below = subtree_freedoms[i] - own[i];
-      for (Index e = at_.start[body[i]]; e < at_.start[body[i] + 1]; ++e) {
-        const Index j = at_.edge[e], other = at_.other[e];
+      for (Index e = joints_.start[body[i]]; e < joints_.start[body[i] + 1]; ++e) {
+        const Index j = joints_.edge[e], other = joints_.other[e];
         if (other < 0) continue;
         const Index k = other < n ? number[other] : -1;
         if (j == old || !movable[j] || (i <= k && k < end[i]) || (k >= 0 && is_changed[k])) continue;
@@ -271,7 +271,7 @@ class JointGraph {
     return n_moves;
   }
 
-  Incidence at_;             // the joints of each node, in order
+  Incidence joints_;             // the joints of each node, in order
   std::vector<Index> ends_;  // (n_joints, 2)
   UnionFind groups_;         // of bodies that required joints connect
 };

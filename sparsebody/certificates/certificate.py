@@ -38,7 +38,7 @@ NAMES = {
 _EXPONENT_TOLERANCE = 0.08  # an exponent this close to one with a name is called by it, if
 _CONFIDENCE_TOLERANCE = 0.17  # its confidence interval reaches no further
 _INTERVAL_SLACK = 0.03  # and no further away from the name than this
-_ASYMPTOTIC_FACTOR = 16.5  # sizes within this factor of the largest count
+_ASYMPTOTIC_FACTOR = 16.5  # sizes within 16 of the largest count; they are powers of 2 nearly
 
 
 def asymptotic(n: FloatArray, y: FloatArray) -> Growth | None:
@@ -293,7 +293,7 @@ class InertiaCertificate(CertificateTable):
 
     @property
     def quadratic(self) -> float | None:
-        """C with nnz(H) >= c n^2 on every tree of every size; None if layers grow.
+        """The factor c of nnz(H) >= c n^2 - O(n) on every tree of every size; None if layers grow.
 
         Premise: layers of bodies equally many joints away from any body are no wider than in the
         largest members.

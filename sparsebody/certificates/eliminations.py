@@ -17,7 +17,7 @@ from sparsebody.sparse.elimination_tree import Elimination, elimination
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.study.families import Family, check_family
 from sparsebody.tree import SpanningTree, spanning_tree
-from sparsebody.tree.fronts import LINK, SIZE, least_elimination
+from sparsebody.tree.fronts import LINK, LINK_SIZE, least_elimination
 from sparsebody.tree.fronts import Elimination as TreeElimination
 
 FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes
@@ -59,8 +59,8 @@ class GrowingFamily:
                 f"family {self.name!r}: its function returns {type(made).__name__} at {value}; "
                 "return a Mechanism, a System or a BlockPattern"
             )
-        place = system.initial_state.position
-        return Member(value, system.n_bodies, kkt_structure(system).pattern, place, system)
+        pattern, position = kkt_structure(system).pattern, system.initial_state.position
+        return Member(value, system.n_bodies, pattern, position, system)
 
     def parameter(self, n_bodies: int, least: int = FIRST) -> int:
         """Return the value of the parameter nearest to a number of bodies, `least` or more.
@@ -201,5 +201,7 @@ def elimination_graph(tree_elimination: TreeElimination) -> tuple[Elimination, I
     both = np.unique(np.concatenate([pairs, pairs[:, ::-1]]), axis=0)
     start = np.searchsorted(both[:, 0], np.arange(len(sequence) + 1)).astype(np.intp)
     graph = elimination_tree.elimination_of((start, np.ascontiguousarray(both[:, 1])))
-    sizes = np.concatenate([np.full(n, SIZE), np.diff(tree_elimination.loops.first_row)])[sequence]
+    sizes = np.concatenate([np.full(n, LINK_SIZE), np.diff(tree_elimination.loops.first_row)])[
+        sequence
+    ]
     return graph, sizes.astype(np.intp), (sequence >= n).astype(np.intp)

@@ -21,7 +21,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.classical import algorithms, arm_links
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import IS_COMPILED, Links, Motion, kernel
-from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
+from sparsebody.classical.counting import Counted, Tally, converted, converted_array, interpreted
 from sparsebody.errors import ShapeError, check_name
 from sparsebody.plots.curves import Line
 from sparsebody.study.fits import Growth, growth
@@ -86,15 +86,15 @@ def _counted(arm: Arm, tally: Tally) -> tuple[arm_links.Links, arm_links.Motion,
         return Counted(x, tally, is_constant=True)
 
     def unknown(values: FloatArray) -> FloatArray:
-        return lifted_array(values, lambda x: Counted(x, tally))
+        return converted_array(values, lambda x: Counted(x, tally))
 
-    n, links = arm.n, lifted(arm.links, known)
+    n, links = arm.n, converted(arm.links, known)
     q = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
     turns, half_turns = ((unknown(np.cos(x)), unknown(np.sin(x))) for x in (q, q / 2.0))
-    transforms = arm_links.link_transforms(links, *turns, lifted_array(arm.offset, known))
+    transforms = arm_links.link_transforms(links, *turns, converted_array(arm.offset, known))
     rotations = tally.multiplications
     euler, gravity = arm_links.euler_parameters(links, *half_turns), arm.gravity + 0.0
-    loads = np.full((n, 6), known(0.0)), lifted_array(gravity, known)
+    loads = np.full((n, 6), known(0.0)), converted_array(gravity, known)
     return links, arm_links.Motion(*transforms, euler, unknown(q), unknown(q), *loads), rotations
 
 
@@ -369,7 +369,7 @@ def measured(algorithm: algorithms.Algorithm, counts: Counts, sizes: Sequence[in
         return max(_least_time(partial(compiled, *_instant(n))) - _call_time(), _RESOLUTION)
 
     def python_time(n: int) -> float:
-        return _least_time(partial(plain, *(lifted(part, float) for part in _instant(n))))
+        return _least_time(partial(plain, *(converted(part, float) for part in _instant(n))))
 
     compiled_times = _times(compiled_time, chosen, patience["compiled"]) if IS_COMPILED else {}
     python_times = _times(python_time, chosen, patience["python"])

@@ -125,18 +125,18 @@ def _parts(number: Any) -> tuple[float, bool]:
     )
 
 
-def lifted(arrays: N, make: Callable[[float], Any]) -> N:
+def converted(arrays: N, make: Callable[[float], Any]) -> N:
     """Return a named tuple of arrays with every float replaced by make(float)."""
-    return type(arrays)(*(lifted_array(array, make) for array in arrays))
+    return type(arrays)(*(converted_array(array, make) for array in arrays))
 
 
-def lifted_array(array: Any, make: Callable[[float], Any]) -> Any:
+def converted_array(array: Any, make: Callable[[float], Any]) -> Any:
     """Return an array of make(float); arrays of other kinds are left as they are."""
     if array.dtype.kind != "f":
         return array
-    lifted = np.empty(array.shape, dtype=object)
-    lifted.ravel()[:] = [make(x) for x in array.ravel().tolist()]
-    return lifted
+    numbers = np.empty(array.shape, dtype=object)
+    numbers.ravel()[:] = [make(x) for x in array.ravel().tolist()]
+    return numbers
 
 
 @cache

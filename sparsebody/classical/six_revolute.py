@@ -80,7 +80,7 @@ def six_revolute_symbols(*, straight: bool = False) -> operators.SpatialOperator
     def from_the_base(letter: str) -> list[Any]:
         return [symbols[f"{letter}({k})"] for k in range(N, 0, -1)]
 
-    links = counting.lifted(six_revolute_arm().links, constant)  # link i is the body N - i
+    links = counting.converted(six_revolute_arm().links, constant)  # link i is the body N - i
     lengths = [symbols[f"L{k}"] for k in range(N - 1, -1, -1)]  # the last is that of the tip
     mass = _objects(from_the_base("m"))
     com = _objects([x for length in lengths for x in (length, ring.zero, ring.zero)]).reshape(N, 3)

@@ -364,7 +364,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     first[keeps_all], second[keeps_all] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
-    across[np.isin(kind, (Kind.TURN, Kind.SPHERE))] = np.eye(3)
+    across[np.isin(kind, (Kind.ROTATION, Kind.SPHERE))] = np.eye(3)
     across[~np.isin(kind, THROUGH_POINT)] = 0.0
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     columns = [

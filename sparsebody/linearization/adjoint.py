@@ -73,9 +73,9 @@ class Pullback:
         position : (n_records, n_bodies, 3) or (n_bodies, 3) float array, optional
             Derivatives by the centers of mass, of all records or of the last one; default: zero.
         orientation : (n_records, n_bodies, 4) or (n_bodies, 4) float array, optional
-            The same by the unit quaternions.
+            Derivatives by the unit quaternions, likewise.
         velocity : (n_records, n_bodies, 6) or (n_bodies, 6) float array, optional
-            The same by the velocities.
+            Derivatives by the velocities, likewise.
         frames : bool
             Whether by frames, pitches and lengths as well, which takes up to twice as long.
 
@@ -185,9 +185,9 @@ def simulate_with_pullback(
     that the method chooses included: as these depend on the loads, and on the typical distance of
     joints, differences by mass, gravity and frames deviate by as much as compliance changes the
     motion, mostly less than 1e-6 of it, but by percents where joints still vibrate. They take two
-    to four simulations of a large mechanism besides the one; where Newton's factors leave out what
-    decides, as beside stiff springs, an LU decomposition of its whole matrix a step, which takes
-    far longer.
+    to four simulations of a large mechanism besides the one; where iterations with
+    Newton's factors do not converge, as beside stiff springs, an LU decomposition of the exact
+    matrix a step, which takes far longer.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def simulate_with_pullback(
     SimulationError
         For an argument that does not fit.
     StoppedSimulationError
-        If the motion passes a singular pose, where it has no gradient.
+        If the motion passes a singular pose, where it is not differentiable.
 
     References
     ----------
@@ -311,10 +311,10 @@ class _Nodes:
 
     @classmethod
     def of(cls, system: System, start: float, step: float, duration: float, control: Any) -> _Nodes:
-        """Return that of an array; ShapeError if it does not fit."""
+        """Return the control of an array; ShapeError if it does not fit."""
         ends = (start + step * np.arange(run_options.n_whole_steps(duration, step) + 1)).tolist()
-        rest = [start + duration] if run_options.last_step_size(duration, step) > 0.0 else []
-        time = np.array([*ends, *rest])
+        last = [start + duration] if run_options.last_step_size(duration, step) > 0.0 else []
+        time = np.array([*ends, *last])
         remedy = "an array of wrenches at the ends of the steps"
         value, shape = numbers(control, "control", remedy), (len(time), system.n_bodies, 6)
         if value.shape != shape:

@@ -60,7 +60,7 @@ class PitchRows(NamedTuple):
 
 
 def joints_of(system: System, joint_type: type[JointType]) -> IntArray:
-    """Return the numbers of the joints of a type."""
+    """Return the indices of the joints of a type."""
     return np.flatnonzero(system.joint_kind == joint_type.kind)
 
 
@@ -190,7 +190,7 @@ class Residuals:
 
     @cached_property
     def _spring_rates(self) -> dict[str, FloatArray]:
-        """The derivatives of these forces by each of the springs' numbers."""
+        """The derivatives of these forces by each of the springs' constants."""
         springs = self.system.joint_forces
         rates = (
             np.ones_like(self._value),
@@ -227,7 +227,7 @@ class Residuals:
 
     @cached_property
     def _line_rates(self) -> tuple[dict[str, FloatArray], csc_array]:
-        """Derivatives of the forces along lines by each of their numbers, of dl/dt by v.
+        """Derivatives of the forces along lines by each of their constants, and of dl/dt by v.
 
         u - k (l - l_0) - d dl/dt drives the points apart.
         """
@@ -237,7 +237,7 @@ class Residuals:
         return dict(zip(LINE_VARIABLES, rates, strict=True)), of_lines
 
     def _of_lines(self, y: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients of y . F by the numbers of forces between points."""
+        """Return the gradients of y . F by the constants of forces between points."""
         if len(self.system.point_forces.first) == 0:
             return {name: np.zeros(0) for name in LINE_VARIABLES}
         rates, of_lines = self._line_rates
@@ -314,7 +314,7 @@ class Derivatives(BriefRepr):
     "stiffness", "rest", "damping" (n,) of the springs on joint coordinates; "point_effort",
     "point_stiffness", "point_rest_length", "point_damping" (n,) of forces between points, and
     "first_point", "second_point" (n, 3) from the centers of mass in body axes [m];
-    "elastic_stiffness" or "elastic_compliance", its inverse on the rows that give way, and
+    "elastic_stiffness" or "elastic_compliance", its inverse on compliant rows, and
     "elastic_damping" (n_elements, 6, 6) of compliant joints, bushings and beams, on the rows of
     `ElasticElements`, of which the symmetric parts count; "predecessor_frame" and
     "successor_frame" (n_joints, 6), twists of the joint frames in their own axes [rad, m], and
@@ -503,7 +503,7 @@ def derivatives(
     SingularSystemError
         If the independent rows are dependent at the state.
     ModelError
-        If the state is none of the system, or the dynamics is of another or takes Krylov steps.
+        If state or dynamics belong to another system, or the dynamics takes Krylov steps.
     """
     at = consistent_state(system) if state is None else state
     if dynamics is None:

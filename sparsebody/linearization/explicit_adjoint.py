@@ -31,7 +31,7 @@ from sparsebody.simulation.integrators import Composition, Tableau
 from sparsebody.simulation.stabilization import Solved, largest
 from sparsebody.simulation.stepping import Problem
 
-_ROUNDED_TILT = 1e-10  # of a correction, relative, by rows at another pose near by
+_ROUNDED_TILT = 1e-10  # relative change of a correction by rows of a neighbouring pose: rounding
 _ROUNDED_CORRECTION = 1e-12  # of a velocity, or [rad, m]: hardly more than rounding
 
 
@@ -143,28 +143,30 @@ class _EulerCurve:
 
     def __init__(self, start: Solved, h: float) -> None:
         first, self._h = start.state, h
-        self._faster = first.with_(velocity=first.velocity + h * start.acceleration)
-        self._rate, self._still = integrators.pose_derivatives(
-            self._faster, 0.0 * start.acceleration
+        self._first = first.with_(velocity=first.velocity + h * start.acceleration)  # with v_1
+        self._rate, self._no_curvature = integrators.pose_derivatives(
+            self._first, 0.0 * start.acceleration
         )
-        self._still[:] = 0.0
+        self._no_curvature[:] = 0.0
 
     def end(self, k: int, time: float) -> State:
         """Return the end before its joints were closed."""
         del k
-        end = integrators.moved(self._faster, self._rate, self._still, self._still, self._h)
-        return replace(end, velocity=self._faster.velocity, time=time)
+        end = integrators.moved(
+            self._first, self._rate, self._no_curvature, self._no_curvature, self._h
+        )
+        return replace(end, velocity=self._first.velocity, time=time)
 
     def move_back(self, k: int, g: StateGradient) -> None:
         """Turn the gradient by the open end into that by the start."""
         del k
-        still, of_rate = self._still, np.zeros_like(self._rate)
-        self._of_start = by = StateGradient.zero(len(still))
-        curve = self._faster.position, self._faster.orientation, self._rate, still, still
-        outputs = by.twist, of_rate, np.empty_like(still), np.empty_like(still)
+        none, of_rate = self._no_curvature, np.zeros_like(self._rate)
+        self._of_start = by = StateGradient.zero(len(none))
+        curve = self._first.position, self._first.orientation, self._rate, none, none
+        outputs = by.twist, of_rate, np.empty_like(none), np.empty_like(none)
         native.moved_gradients(curve, self._h, g.twist, by.acceleration, outputs)
-        at = self._faster.orientation, self._faster.velocity, by.acceleration
-        native.add_pose_derivative_gradients(*at, of_rate, still, by)
+        at = self._first.orientation, self._first.velocity, by.acceleration
+        native.add_pose_derivative_gradients(*at, of_rate, none, by)
         by.velocity[:] += g.velocity
         by.acceleration[:] = self._h * by.velocity
 
@@ -297,7 +299,10 @@ class ExplicitAdjoint(Adjoint):
         return curves.gradient_by_start()
 
     def _composition(self, step: Step, scheme: Composition, g: StateGradient) -> StateGradient:
-        """Return the same of a step of RATTLE's parts, of each v and v_1 of `part_back`."""
+        """Return the gradient by the start of a composition of RATTLE steps, of that by its end.
+
+        Two stages a part: with its velocities v and v_1 of `part_back`.
+        """
         start, (time, dynamics, _), stages = step
         assert stages is not None
         first, at, h = start.state, self._at(dynamics), time - start.state.time

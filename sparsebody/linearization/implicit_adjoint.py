@@ -91,7 +91,7 @@ class StepTape(implicit_stepper.HalvedSteps[Now], Generic[Now, Part]):
 
     def _repeated(self, start: Checkpoint, times: list[float]) -> list[list[Part]]:
         self.resume(start)
-        self._note, steps = lambda event: None, []  # told already
+        self._note, steps = lambda event: None, []  # its events are in the trajectory
         for time in times:
             self._parts = []
             super().advance(time)
@@ -132,11 +132,11 @@ class ImplicitTape(StepTape[alpha.AlphaState, ImplicitStep], implicit_stepper.Im
         return twist, multiplier[: len(row)]
 
     def accelerations(self, rows: alpha.RowMotion, b: float, error: FloatArray) -> Solution:
-        """Return those of starting values, at a state with rows that err so."""
+        """Return accelerations of starting values, from rows and the errors of these."""
         return Solution(rows, *self._starting.accelerations(rows, b, error))
 
     def factorize_start(self, state: State, b: float) -> None:
-        """Factorize the matrix of starting values, [b M + K A'; A -C], symmetric as it is used."""
+        """Factorize the matrix of starting values, [b M + K A'; A -C], the symmetric one."""
         self.equations.begin(state)
         self.equations.evaluate()
         self._matrix.factorize(b, 0.0)
@@ -286,7 +286,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
             moved = alpha.row_motion(self.system, carried(state, here.acceleration, dt))
             error = rows.error + dt * rows.velocity + 0.5 * dt * dt * across
             near.append((dt, tape.accelerations(moved, b, error)))
-        jerk = sum(there.acceleration / (2.0 * dt) for dt, there in near)
+        jerk = sum(solution.acceleration / (2.0 * dt) for dt, solution in near)
         change = share * jerk + simulation.cross_products(state.velocity, here.acceleration) / 12.0
         by_change = np.zeros_like(change)
         if not tape.is_rigid:
@@ -294,11 +294,11 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         g.velocity[:] += gradients.force_cross(here.acceleration, by_change) / 12.0
         g.acceleration[:] += by_mean - gradients.force_cross(state.velocity, by_change) / 12.0
         by_jerk = method.shift * h * by_mean + share * by_change
-        for dt, there in near:
+        for dt, solution in near:
             by = StateGradient.zero(len(change))
             by.acceleration[:] = by_jerk / (2.0 * dt)
-            self._accelerated(there, b, by)
-            g.twist[:] += gradients.transported(state, there.at.state, by.twist)
+            self._accelerated(solution, b, by)
+            g.twist[:] += gradients.transported(state, solution.at.state, by.twist)
             g.velocity[:] += by.velocity + dt * by.twist
             g.acceleration[:] += dt * by.velocity + 0.5 * dt * dt * by.twist
         self._accelerated(here, b, g)
@@ -419,7 +419,7 @@ class NodeEquations:
         self, adjoint: Adjoint, states: Sequence[State], A: FloatArray, lam: FloatArray
     ) -> None:
         self._adjoint, self.states, n = adjoint, states, adjoint.system.n_rows
-        self._no_rows, self._still = np.zeros(n), np.zeros((adjoint.system.n_bodies, 6))
+        self._no_rows, self._zero_twists = np.zeros(n), np.zeros((adjoint.system.n_bodies, 6))
         self._residuals = [
             adjoint.residuals(state, np.ascontiguousarray(a), -row[:n])
             for state, a, row in zip(states, A, lam, strict=True)
@@ -473,7 +473,7 @@ class NodeEquations:
             by = of.vjp(w[k], self._no_rows)
             by_velocity[k] = by["velocity"]
             rows.native.add_row_forces(v[k], by_velocity[k])
-            by_twist[k] = by["position"] + rows.vjp(self._still, v[k])["position"]
+            by_twist[k] = by["position"] + rows.vjp(self._zero_twists, v[k])["position"]
             rows.native.add_row_forces(u[k], by_twist[k])
         return by_twist, by_velocity, np.array([self._adjoint.momenta(k) for k in w])
 

@@ -4,7 +4,7 @@
     r(q, v, a, p) = d/dt (A v) - b(p) = A(q) a - gamma(q, v) - b(p) = 0,
 
 with q <- q exp(d) for twists d of the bodies in body coordinates, b the accelerations of prescribed
-coordinates, and p forces, inertias and the numbers of springs. Derivatives by q, v and a come from
+coordinates, and p forces, inertias and constants of springs. Derivatives by q, v and a come from
 dual numbers in the native core; F and r are linear in most parameters. At rest, with q = N z on
 what the joints allow, the minimal form is
 
@@ -85,7 +85,7 @@ class Linearization:
 
     @classmethod
     def at(cls, system: System, state: State, body_force: FloatArray | None = None) -> Self:
-        """Return that at a state; `body_force` (n_bodies, 6) are wrenches in body axes."""
+        """Return the linearization at a state under wrenches (n_bodies, 6) in body axes."""
         dynamics = ForwardDynamics(system, state, reactions="basic", formulation=SPATIAL)
         solution = dynamics(state, body_force=body_force)
         acceleration, multiplier = solution.acceleration, solution.multiplier

@@ -28,6 +28,9 @@ Images = Mapping[str, tuple[str, ArrayLike]]
 
 _PLACE_TOLERANCE = 1e-9  # of typical lengths, and of rotations
 _RANK_TOLERANCE = 1e-10  # of singular values of A T, bodies of inertia one
+_SQUARE_ROUNDING = 1e-13  # of omega^2, to the largest: rounding of K, some hundred eps
+_SOFT_STIFFNESS = 1e-12  # singular values of K, to the largest, of motions that nothing resists
+_UNIT_TOLERANCE = 1e-6  # of the length of a unit vector that a user types
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,8 +42,8 @@ class Dispersion(BriefRepr):
 
     def gaps(self, least: float = 0.01) -> list[tuple[float, float]]:
         """Return the ranges of frequencies [Hz] that no wave here has, from a relative width on."""
-        low, high = np.nanmin(self.frequency, axis=0), np.nanmax(self.frequency, axis=0)
-        top = np.maximum.accumulate(high)[:-1]
+        low, high = (ends.reduce(self.frequency, axis=0) for ends in (np.fmin, np.fmax))
+        top = np.fmax.accumulate(high)[:-1]  # NaN, a branch that grows everywhere, counts for none
         return [
             (float(a), float(b)) for a, b in zip(top, low[1:], strict=True) if b > (1.0 + least) * a
         ]
@@ -101,7 +104,9 @@ class UnitCell:
                 f"vector {self._lattice[i]} from {original!r} leads"
             )
         if np.abs(turn[0] - turn[1]).max() > _PLACE_TOLERANCE:
-            raise ModelError(f"the image {name!r} has not the axes of {original!r}: turn it")
+            raise ModelError(
+                f"the axes of the image {name!r} are not those of {original!r}: turn it"
+            )
 
     def phases(self, wave_vector: FloatArray) -> csr_array:
         """Return T(k) (6 n_bodies, 6 n_cell)."""
@@ -120,8 +125,8 @@ class UnitCell:
         K = motions.energies(x)
         K, M = (K + K.conj().T) / 2.0, N.conj().T @ (self.mass @ N)
         square = eigh(K, M, eigvals_only=True)
-        noise = 1e-13 * np.abs(square).max(initial=0.0)
-        square = np.where(np.abs(square) < noise, 0.0, square)
+        rounding = _SQUARE_ROUNDING * np.abs(square).max(initial=0.0)
+        square = np.where(np.abs(square) < rounding, 0.0, square)
         return np.where(square < 0.0, np.nan, np.sqrt(np.abs(square)) / (2.0 * np.pi))
 
     def sound_speeds(self, direction: ArrayLike, polarizations: ArrayLike) -> FloatArray:
@@ -136,7 +141,7 @@ class UnitCell:
         """
         motions, n = self.motions, len(self._column)
         unit, basis = _vectors(direction, "direction")[0], _vectors(polarizations, "polarizations")
-        if abs(np.linalg.norm(unit) - 1.0) > 1e-6:
+        if abs(np.linalg.norm(unit) - 1.0) > _UNIT_TOLERANCE:
             raise ModelError(
                 f"direction {unit} has the length {np.linalg.norm(unit):.6g}; give one"
             )
@@ -156,7 +161,8 @@ class UnitCell:
         N = T @ null_space(rows, rcond=_RANK_TOLERANCE) if len(rows) else T.toarray()
         K = motions.energies(np.hstack([x, N]))
         k = len(basis)
-        relaxed = K[:k, :k] - K[:k, k:] @ np.linalg.lstsq(K[k:, k:], K[k:, :k], rcond=1e-12)[0]
+        response = np.linalg.lstsq(K[k:, k:], K[k:, :k], rcond=_SOFT_STIFFNESS)[0]
+        relaxed = K[:k, :k] - K[:k, k:] @ response  # Schur complement: the bodies have followed
         mass = float(motions.system.mass[self.bodies].sum()) * (basis @ basis.T)
         return np.sqrt(np.maximum(0.0, eigh(relaxed, mass, eigvals_only=True)))
 

@@ -53,11 +53,11 @@ def _with_constant_effort(springs: AnySprings, stretch: FloatArray, time: float)
 
 def lines(system: System, state: State) -> tuple[FloatArray, csc_array]:
     """Return lengths l (n,) between the points of forces, and B (n, 6 n_bodies), dl/dt = B v."""
-    lines = system.point_forces
+    forces = system.point_forces
     rotation = np.concatenate([body_rotations(state), [np.eye(3)]])
     position = np.concatenate([state.position, np.zeros((1, 3))])
-    body = np.stack([lines.first, lines.second], axis=1)
-    point = np.stack([lines.first_point, lines.second_point], axis=1)
+    body = np.stack([forces.first, forces.second], axis=1)
+    point = np.stack([forces.first_point, forces.second_point], axis=1)
     end = position[body] + np.einsum("nsij,nsj->nsi", rotation[body], point)
     difference = end[:, 1] - end[:, 0]
     length = np.linalg.norm(difference, axis=1)

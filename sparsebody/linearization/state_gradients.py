@@ -36,6 +36,7 @@ _NOTHING = np.zeros(0)
 # Residuals of iterations, relative: sought, rounding if they no longer shrink, and too large
 _SOLVED, _STALLED, _UNSOLVED = 1e-12, 1e-9, 1e-8
 _MOST_ITERATIONS = 60
+_STALL_RATE = 0.5  # residuals that shrink more slowly than this no longer do
 _ROUNDING = 1e-9  # of gradients, relative to the largest of all
 
 
@@ -60,7 +61,7 @@ class Displacement(NamedTuple):
 
     @classmethod
     def between(cls, start: State, end: State) -> Displacement:
-        """Return that between the poses of states."""
+        """Return the displacements from the poses of one state to those of another."""
         poses = ((state.position, state.orientation) for state in (start, end))
         return cls(*native.displacements(*poses))
 
@@ -177,7 +178,7 @@ class Adjoint:
         raise NotImplementedError
 
     def linear(self, dynamics: ForwardDynamics) -> LinearDynamics:
-        """Return that of dynamics, with all freedoms if frames may leave the bodies' subgroups."""
+        """Return [M A'; A 0] of dynamics, with all freedoms if frames may leave their subgroups."""
         if not self.with_geometry or not (dynamics.is_planar or dynamics.reduced_bodies):
             return LinearDynamics(dynamics)
         linear = LinearDynamics(dynamics.unreduced)
@@ -249,14 +250,14 @@ class Adjoint:
         A_f are rows at the pose of `factors`, E the closed ones of `rows`; `back` (n_bodies, 6,
         6) is (dt/df)' B', about `scale` M^-1. With M^-1 itself the same holds of velocities.
         """
-        system, still = self.system, np.zeros_like(g)
+        system, zero = self.system, np.zeros_like(g)
         at.move_to(factors)
-        rest = constraint_errors(system, factors.with_(velocity=still))[1]
+        at_rest = constraint_errors(system, factors.with_(velocity=zero))[1]
 
         def multipliers(p: FloatArray) -> FloatArray:
-            """Those whose forces times M^-1 change the rows as p does."""
-            rate = constraint_errors(system, factors.with_(velocity=p))[1] - rest
-            return at.solve(still, self.size, -rate)[1] / scale
+            """Return those whose forces times M^-1 change A_f v as p does."""
+            rate = constraint_errors(system, factors.with_(velocity=p))[1] - at_rest
+            return at.solve(zero, self.size, -rate)[1] / scale
 
         def forces(kappa: FloatArray) -> FloatArray:
             rows.native.add_row_forces(np.ascontiguousarray(kappa), out := np.zeros_like(g))
@@ -310,7 +311,7 @@ class Adjoint:
         return self.rows_vjp(self.rows_at(state, motion), multiplier)
 
     def rows_vjp(self, rows: Residuals, multiplier: FloatArray) -> FloatArray:
-        """Return the same of `rows_at` a state, and add the gradients by frames and pitches."""
+        """Return the gradient of multiplier' A motion by twists, and add those by geometry."""
         by = rows.vjp(np.zeros((self.system.n_bodies, 6)), multiplier)
         self._add_geometry(by)
         return by["position"]
@@ -351,7 +352,7 @@ def solve_near_identity(
             part /= length
         directions.append(new)
         last, size = size, float(np.linalg.norm(remaining))
-        if size * share <= _STALLED * first and size > 0.5 * last:
+        if size * share <= _STALLED * first and size > _STALL_RATE * last:
             break
     if not size * share <= _UNSOLVED * first:
         raise SimulationError("iterations for a gradient do not converge; take smaller steps")

@@ -36,7 +36,7 @@ from sparsebody.simulation.options import check_positive, last_step_size, n_whol
 Shapes = Mapping[str, tuple[int, ...]]
 _SIMULATION_OPTIONS = ("method", "dynamics", "memory")
 _STATE = ("position", "orientation", "velocity")
-_NUMBERS = ("stiffness", "rest", "rest_length", "damping")  # of springs of either kind
+_CONSTANTS = ("stiffness", "rest", "rest_length", "damping")  # of springs of either kind
 _NO_VALUES = *ELASTIC_VARIABLES, *GEOMETRY  # parameters of which there are only changes
 _ENTRIES = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]  # of xx, yy, zz, xy, xz, yz
 _SYMMETRIC = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])  # from them
@@ -81,7 +81,7 @@ class VectorFunction(ABC):
         self.inputs = {name: shape for name, shape in known.items() if name in names}
         self._system, self._state = system, state
 
-    def _given(self, x: FloatArray) -> tuple[State, dict[str, FloatArray]]:
+    def _state_and_values(self, x: FloatArray) -> tuple[State, dict[str, FloatArray]]:
         """Return the state, and the values of all other variables."""
         values = split(x, self.inputs)
         parts = {name: values.pop(name) for name in _STATE if name in values}
@@ -101,7 +101,7 @@ class VectorFunction(ABC):
         """Return the parts of twists that positions and quaternions make, and the derivatives."""
         values, rates = split(x, self.inputs), {}
         if "position" in values:
-            R = body_rotations(self._given(x)[0])
+            R = body_rotations(self._state_and_values(x)[0])
             rates["position"] = slice(3, 6), np.swapaxes(R, 1, 2)
         if "orientation" in values:
             q = values["orientation"]
@@ -111,7 +111,7 @@ class VectorFunction(ABC):
         return rates
 
     def _gradient(self, x: FloatArray, by: dict[str, FloatArray]) -> FloatArray:
-        """Return that by x of those by all variables, and by twists in place of poses."""
+        """Return the gradient by x, of those by all variables, by twists in place of poses."""
         by_twist = by["position"]
         for name, (part, rate) in self._pose_rates(x).items():
             by[name] = np.einsum("nij,ni->nj", rate, by_twist[:, part])
@@ -170,7 +170,7 @@ class AccelerationFunction(VectorFunction):
     def _at(self, x: FloatArray) -> Derivatives:
         key, last = self._last
         if (here := x.tobytes()) != key:
-            state, values = self._given(x)
+            state, values = self._state_and_values(x)
             force = values.pop("force", None)
             dynamics = self._dynamics_of(values)
             last = derivatives(dynamics.system, state, body_force=force, dynamics=dynamics)
@@ -242,7 +242,7 @@ class SimulationFunction(VectorFunction):
     def _at(self, x: FloatArray) -> Pullback:
         key, last = self._last
         if last is None or x.tobytes() != key:
-            state, values = self._given(x)
+            state, values = self._state_and_values(x)
             control = None
             if "control" in values or "force" in values:
                 control = self._zero + values.pop("control", 0.0) + values.pop("force", 0.0)
@@ -298,8 +298,8 @@ def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
         changes["inertia"] = inertia = values["inertia"][:, _SYMMETRIC]
         least = np.asarray(np.linalg.eigvalsh(inertia)[:, 0], dtype=float)
         _check_positive(system, "the least principal moment", least)
-    changes["joint_forces"] = _with_numbers(system.joint_forces, values, "")
-    changes["point_forces"] = _with_numbers(system.point_forces, values, "point_")
+    changes["joint_forces"] = _with_constants(system.joint_forces, values, "")
+    changes["point_forces"] = _with_constants(system.point_forces, values, "point_")
     if "prescribed_acceleration" in values:
         tracked, motion = system.coordinates, list(system.coordinates.motion)
         for item, value in zip(tracked.prescribed, values["prescribed_acceleration"], strict=True):
@@ -308,17 +308,19 @@ def with_parameters(system: System, values: Mapping[str, FloatArray]) -> System:
     return replace(system, **changes)
 
 
-def _with_numbers(springs: AnySprings, values: Mapping[str, FloatArray], prefix: str) -> AnySprings:
+def _with_constants(
+    springs: AnySprings, values: Mapping[str, FloatArray], prefix: str
+) -> AnySprings:
     """Return springs with those of the values whose names begin with the prefix."""
-    numbers: dict[str, Any] = {
-        name: values[prefix + name] for name in _NUMBERS if prefix + name in values
+    constants: dict[str, Any] = {
+        name: values[prefix + name] for name in _CONSTANTS if prefix + name in values
     }
     if prefix + "effort" in values:
         constant = values[prefix + "effort"].tolist()
-        numbers["effort"] = tuple(Polynomial((value,)) for value in constant)
+        constants["effort"] = tuple(Polynomial((value,)) for value in constant)
     if prefix == "point_":
-        numbers |= {name: values[name] for name in POINT_VARIABLES if name in values}
-    return replace(springs, **numbers)
+        constants |= {name: values[name] for name in POINT_VARIABLES if name in values}
+    return replace(springs, **constants)
 
 
 def _check_positive(system: System, what: str, value: FloatArray) -> None:
@@ -330,7 +332,7 @@ def _check_positive(system: System, what: str, value: FloatArray) -> None:
 
 
 def _owner(system: System, name: str, k: int) -> str:
-    """Return in words what the k-th number of a parameter is of."""
+    """Return in words what the k-th entry of a parameter belongs to."""
     if name in ("mass", "inertia"):
         return f" of body {system.body_names[k]!r}"
     if name == "gravity":

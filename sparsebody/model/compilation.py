@@ -155,7 +155,7 @@ def _tracked_coordinates(
 
 
 def _constant_subspaces(joints: JointColumns, first_row: IntArray) -> tuple[FloatArray, Int32Array]:
-    """Rows of T' of the types whose T does not vary in S, and which each constraint row has."""
+    """Return the rows of T' that are constant in S, and which of them each constraint row is."""
     nothing = np.zeros((1, 6))  # of prescribed coordinates
     rows = [kind.neutral_rows * (not kind.has_varying_T) for kind in joints.types]
     subspaces = [nothing, *rows]
@@ -230,7 +230,7 @@ def _elements(
 
 
 def _columns(forces: Sequence[Any], *names: str) -> dict[str, Any]:
-    """Return numbers of springs, dampers and actuators as columns, and their efforts."""
+    """Return constants of springs, dampers and actuators as columns, and their efforts."""
     columns = {name: np.array([getattr(f, name) for f in forces], dtype=float) for name in names}
     return {**columns, "effort": tuple(force.effort for force in forces)}
 

@@ -18,6 +18,7 @@ from sparsebody.model.joints import JOINT_TYPES, Free, JointType
 LOGARITHM = -1  # kind of an element whose deformation is the logarithm of the relative pose
 _SYMMETRY_TOLERANCE = 1e-12  # relative to the largest entry
 _ZERO_TOLERANCE = 1e-14  # of eigenvalues, relative to the largest one
+_ROW_TOLERANCE = 1e-9  # of singular values of rows, which are about one
 _NONE = np.broadcast_to(0.0, (1, 6, 6))  # of one joint, stored once whatever it is joined to
 _RIGID_PARTS = ("spherical", "planar", "cylindrical", "revolute", "prismatic")
 # types whose rigid rows close exactly if those of the joint do
@@ -205,7 +206,7 @@ def _rigid_type(who: str, joint_type: JointType, rigid: FloatArray) -> JointType
     for name in _RIGID_PARTS:
         other = JOINT_TYPES[name]()
         both = np.vstack([rows, other.neutral_rows])
-        if other.n_constraints == n_rigid == np.linalg.matrix_rank(both, tol=1e-9):
+        if other.n_constraints == n_rigid == np.linalg.matrix_rank(both, tol=_ROW_TOLERANCE):
             return other
     raise ModelError(
         f"{who}: with this compliance {n_rigid} of {joint_type.n_constraints} rows stay rigid, "

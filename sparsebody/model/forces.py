@@ -12,6 +12,8 @@ from sparsebody.model.columns import positive, put_checked, scalar, vector
 from sparsebody.model.elasticity import semidefinite, square_root
 from sparsebody.model.time_functions import TimeFunction, time_function
 
+_ROUNDING = 1e-9  # of damping along motions without stiffness, relative
+
 
 @dataclass(frozen=True, eq=False)
 class JointForce:
@@ -103,8 +105,8 @@ class Bushing:
         root, damping = square_root(np.asarray(self.stiffness)), np.asarray(self.damping)
         if len(root) == 0:
             raise ModelError(f"{who}: stiffness is zero; give a number, six, or a 6 x 6 matrix")
-        loose = np.eye(6) - np.linalg.pinv(root) @ root
-        if np.abs(damping @ loose).max() > 1e-9 * np.abs(damping).max():
+        loose = np.eye(6) - np.linalg.pinv(root) @ root  # projects on motions without stiffness
+        if np.abs(damping @ loose).max() > _ROUNDING * np.abs(damping).max():
             raise ModelError(
                 f"{who}: damping is {damping.tolist()}, along motions without stiffness; give "
                 "these a small stiffness"

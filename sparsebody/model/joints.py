@@ -1,4 +1,7 @@
-"""Joint types: their motion is one header each in core/joints, their words one class each here."""
+"""Joint types: their motion is one header each in core/joints, their words one class each here.
+
+RBDA is Featherstone (2008).
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -133,7 +136,10 @@ class Helical(JointType, name="helical"):
 
 @dataclass(frozen=True)
 class Cylindrical(JointType, name="cylindrical"):
-    """Turn and slide on the common z axis; q = (angle [rad], distance [m]). RBDA example 8.1."""
+    """Rotation about the common z axis and translation along it; q = (angle [rad], distance [m]).
+
+    RBDA example 8.1.
+    """
 
 
 @dataclass(frozen=True)
@@ -164,9 +170,10 @@ class Fixed(JointType, name="fixed"):
 
 @dataclass(frozen=True)
 class Free(JointType, name="free"):
-    """No constraint: q is the quaternion of S in P and its place in P; velocity v_J, in S.
+    """No constraint: q is the quaternion of S in P and the origin of S in P [m].
 
-    It carries dampers and actuators, and gives a free body joint coordinates. RBDA sec. 4.4.
+    The velocity is v_J, in S. It carries dampers and actuators, and gives a free body joint
+    coordinates. RBDA sec. 4.4.
     """
 
 
@@ -188,7 +195,7 @@ class PointOnPlane(JointType, name="point-on-plane"):
 
 @dataclass(frozen=True)
 class ConstantDistance(JointType, name="constant-distance"):
-    """The origins of S and P stay `length` apart, as on a massless rod with ball ends.
+    """The origins of S and P stay `length` apart, as on a massless rod with spherical ends.
 
     q is the relative pose (quaternion of S in P, origin of S in P [m], scaled to the length); S is
     any basis of the motions that keep the distance.

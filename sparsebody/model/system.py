@@ -114,7 +114,7 @@ class PointForces(Springs):
 
     @property
     def springs(self) -> Any:
-        """Bodies, points and the numbers of the springs, as kernels take them."""
+        """Bodies, points and the constants of the springs, as kernels take them."""
         points = self.first, self.second, self.first_point, self.second_point
         return *points, self.stiffness, self.rest_length, self.damping
 

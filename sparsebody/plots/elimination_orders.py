@@ -198,7 +198,7 @@ def plot_spy(pattern: BlockPattern, order: IntArray, name: str, title: str = "")
     if n_panels == 3:  # a window in the middle of the order, where it is typical
         first = (n - _CLOSE_UP) // 2
         _draw_window(panels[2], spots[-1], first, first + _CLOSE_UP)
-        panels[2].set_title(f"the same: rows {first:,} to {first + _CLOSE_UP:,}\n", fontsize=8)
+        panels[2].set_title(f"close-up: rows {first:,} to {first + _CLOSE_UP:,}\n", fontsize=8)
     return figure
 
 

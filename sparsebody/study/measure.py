@@ -30,6 +30,8 @@ _PAIRS = 5
 _SLOWER = 1.5  # ratio of two methods that is clear after _CLEAR turns
 _CLEAR = 20
 _PHASES = 0.3  # [s] for the medians of phases
+_MOST_RUNS = 1001  # of phases: an odd number, so that the median is one of them
+_TICK = 1e-7  # [s] least time of a call, where the clock shows none
 _MESSAGE = 300  # characters
 
 
@@ -126,7 +128,7 @@ def timings(prepared: Any, settings: Settings) -> dict[str, Any]:
 
     calls = 1
     for most in (10, 100, math.inf):  # the first calls of all are slow
-        calls = math.ceil(min(most, settings.batch_seconds / max(one(calls), 1e-7)))
+        calls = math.ceil(min(most, settings.batch_seconds / max(one(calls), _TICK)))
         if calls == 1 < most // 10:
             break
     spent, start = list[float](), time.perf_counter()
@@ -180,7 +182,7 @@ def _calls(evaluate: Callable[[], object], seconds: float) -> int:
     """Return how many evaluations take so long."""
     if (first := cpu_seconds(evaluate, 1)) > seconds:
         return 1
-    return math.ceil(seconds / max(min(first, cpu_seconds(evaluate, 1)), 1e-7))
+    return math.ceil(seconds / max(min(first, cpu_seconds(evaluate, 1)), _TICK))
 
 
 def cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:
@@ -196,7 +198,7 @@ def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) ->
     phases()
     runs, start = list[dict[str, float]](), time.perf_counter()
     while len(runs) < settings.repeats or (
-        len(runs) < 1001 and time.perf_counter() - start < min(_PHASES, settings.longest)
+        len(runs) < _MOST_RUNS and time.perf_counter() - start < min(_PHASES, settings.longest)
     ):
         runs.append(phases())
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}

@@ -35,7 +35,7 @@ from sparsebody.study import machine
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 _PRELOADED = ["sparsebody.study.runner", "sparsebody.model.compilation", "sksparse.cholmod"]
 _MESSAGE = 300  # characters
-_POLL = 0.2  # [s] between two looks at the CPU time of a process
+_POLL = 0.2  # [s] between two looks at a process or a scheduler
 _PATIENCE = 4.0  # clock time over the limit of CPU time: a process may wait for a processor
 _context = multiprocessing.get_context("forkserver")
 _starting = threading.Lock()
@@ -193,7 +193,6 @@ def _executor_of_ranks() -> Any:
 
 BATCH_SYSTEMS = ("slurm", "pbs", "sge", "lsf", "oar")  # that dask-jobqueue submits jobs to
 AT_ONCE = 1024  # calls that wait for their results
-_POLL = 0.2  # [s] between two looks
 
 
 class ClusterExecutor(Executor):

@@ -115,7 +115,7 @@ def _accelerations(problem: Iterable[Any], name: str) -> FloatArray:
 
 
 def _pendulum_error() -> float:
-    """Return the error of g L / (L^2 + 2 r^2 / 5), of a ball on a level massless rod."""
+    """Return the error of g L / (L^2 + 2 r^2 / 5), of a sphere on a level massless rod."""
     length, radius, gravity = 1.3, 0.2, 9.81
     mechanism = build("pendulum", length=length, radius=radius, gravity=(0.0, -gravity, 0.0))
     computed = _accelerations(_moving(mechanism), "block-ldl")[0, 2]

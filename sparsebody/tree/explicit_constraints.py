@@ -84,7 +84,7 @@ class LoopClosure:
         return recursions.checked_coordinates(self.tree, q, "gamma(y)", self.tree.n_positions)
 
     def _in_order(self, values: Numbers, columns: int = 1) -> Any:
-        """What belongs to the joints, in the order of the tree."""
+        """Return an array, or the values of a mapping by joints in the order of the tree."""
         if not isinstance(values, Mapping):
             return np.asarray(values)
         tree = self.tree
@@ -118,24 +118,27 @@ class LoopClosure:
 
     def _differentiated(self, y: FloatArray, v: FloatArray) -> ExplicitMotion:
         tree, m, rates = self.tree, len(v), self.rates
-        rate, bend = self.position_rate(y, v), np.zeros(len(y))
-        own = np.eye(m)  # dy/dt for unit velocities
+        rate, acceleration = self.position_rate(y, v), np.zeros(len(y))  # of y, dv/dt = 0
+        unit_rates = np.eye(m)  # dy/dt for unit velocities
         try:
             if rates is not None:
-                own = np.stack([self.position_rate(y, unit) for unit in np.eye(m)], axis=1)
-                bend = differentiate(lambda z: rates(z, v), y, rate)[1] @ rate
-            q, slope, second = differentiate(lambda z: self._in_order(self.gamma(z)), y, rate, bend)
-        except TypeError as error:
+                unit_rates = np.stack([self.position_rate(y, unit) for unit in np.eye(m)], axis=1)
+                acceleration = differentiate(lambda z: rates(z, v), y, rate)[1] @ rate
+            q, slope, second = differentiate(
+                lambda z: self._in_order(self.gamma(z)), y, rate, acceleration
+            )
+        except (AttributeError, TypeError) as error:  # NumPy calls methods of the first argument
             raise errors.ModelError(
                 f"the loop-closure function cannot be differentiated ({error}); write it with "
-                "NumPy's functions instead of those of math, or give jacobian and bias"
+                "NumPy's functions instead of those of math, in which the first of two arguments "
+                "depends on y (0.5 + 0 * y[0] instead of 0.5), or give jacobian and bias"
             ) from error
         q = recursions.checked_coordinates(tree, q, "gamma(y)", tree.n_positions)
         qd, g = recursions.velocities_of_rates(tree, q, slope @ rate, second)
-        columns = slope @ own
-        still = np.zeros(tree.n_positions)
+        columns = slope @ unit_rates
+        no_curvature = np.zeros(tree.n_positions)
         G = [
-            recursions.velocities_of_rates(tree, q, columns[:, k].copy(), still)[0]
+            recursions.velocities_of_rates(tree, q, columns[:, k].copy(), no_curvature)[0]
             for k in range(m)
         ]
         return ExplicitMotion(q, np.stack(G, axis=1), g, qd)
@@ -196,7 +199,7 @@ def projected_system(H: FloatArray, C: FloatArray, G: FloatArray, g: FloatArray)
 
 
 class ProjectedEquations(NamedTuple):
-    """The equations of motion at a state."""
+    """H_G dv/dt + C_G = u, the equations of motion at a state."""
 
     inertia: FloatArray  # H_G (m, m)
     bias_force: FloatArray  # C_G (m,) gravity, springs and loads in it
@@ -382,7 +385,7 @@ class Jet:
         return self.value < self._like(other).value
 
     def conjugate(self) -> Jet:
-        """X itself: it is real."""
+        """Return the jet itself, which is real."""
         return self
 
     def arctan2(self, other: Any) -> Jet:
@@ -402,19 +405,23 @@ for _name in _DERIVATIVES:
 
 
 def differentiate(
-    function: Callable[[Any], Any], y: FloatArray, rate: FloatArray, bend: FloatArray | None = None
+    function: Callable[[Any], Any],
+    y: FloatArray,
+    rate: FloatArray,
+    acceleration: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return a function's value (n,), its Jacobian (n, m), and its second derivative (n,).
 
-    The last is along y + rate t + bend t^2 / 2 at t = 0; `function` takes (m,) numbers of NumPy's.
+    The last is along y + rate t + acceleration t^2 / 2 at t = 0; `function` takes an
+    object array (m,) of jets.
     """
     m = len(y)
     slopes = np.concatenate([np.eye(m), np.asarray(rate)[:, None]], axis=1)
-    bend = np.zeros(m) if bend is None else bend
+    acceleration = np.zeros(m) if acceleration is None else acceleration
     jets = np.empty(m, dtype=object)
-    jets[:] = [Jet(*parts) for parts in zip(y, slopes, bend, strict=True)]
-    none = Jet(0.0, np.zeros(m + 1), 0.0)
-    results = [none + part for part in np.asarray(function(jets), dtype=object).ravel()]
+    jets[:] = [Jet(*parts) for parts in zip(y, slopes, acceleration, strict=True)]
+    zero = Jet(0.0, np.zeros(m + 1), 0.0)
+    results = [zero + part for part in np.asarray(function(jets), dtype=object).ravel()]
     value = np.array([jet.value for jet in results])  # constants have become jets
     jacobian = np.array([jet.slope[:-1] for jet in results]).reshape(len(results), m)
     return value, jacobian, np.array([jet.curvature for jet in results])

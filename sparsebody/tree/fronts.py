@@ -36,7 +36,7 @@ LANES = 4  # rows of fronts are multiples of this many numbers
 class Loops(NamedTuple):
     """The loop joints that have rows, in order."""
 
-    joint: IntArray  # (n,) the system's numbers
+    joint: IntArray  # (n,) the system's indices
     ends: IntArray  # (n, 2) links of predecessor and successor, -1 for the world
     first_row: IntArray  # (n + 1,) among all loop rows
 
@@ -106,7 +106,7 @@ class FrontPlan(NamedTuple):
     steps: IntArray  # (n_steps + 1, 13) kind, node, base, stride, width, slot, parent's slot, is it
     #   new, side, and the first join, entry, pivot and number of the factor
     joins: IntArray  # (n_joins + 1, 4) base, stride, side of a front added here; first in `pairs`
-    pairs: IntArray  # (n, 2) row there, row here
+    pairs: IntArray  # (n, 2) row in the front added, row in that of the step
     entries: IntArray  # (n_entries, 5) slot of a loop, its first and last row, end, is it new
     sizes: IntArray  # (3,) numbers in all fronts, in their right-hand sides, in the factors
 
@@ -121,7 +121,7 @@ class Step(NamedTuple):
     slot: int
     parent_slot: int
     is_new: bool
-    joins: list[tuple[Front, list[tuple[int, int]]]]  # a front, (row there, row here)
+    joins: list[tuple[Front, list[tuple[int, int]]]]  # a front, (its row, row in `front`)
     entries: list[tuple[int, int, int, int, bool]]  # as in FrontPlan.entries
     n_pivots: int
 
@@ -180,12 +180,12 @@ def empty_fronts(plan: FrontPlan) -> Fronts:
     return Fronts(*(np.zeros(n) for n in (*plan.sizes.tolist(), n_pivots)))
 
 
-SIZE = 6  # of a link
-MOST_NUMBERS = 1 << 28  # in fronts and factors together
+LINK_SIZE = 6  # rows of a link
+MOST_NUMBERS = 1 << 28  # in fronts and factors together: 2 GiB
 
 
 class Elimination:
-    """The elimination of a tree and its loops, which gives up at work of `most`."""
+    """The elimination of a tree and its loops, left incomplete where its work exceeds `most`."""
 
     def __init__(self, tree: SpanningTree, closing: str = "met", most: float = np.inf) -> None:
         self.tree, self.closing, self.n = tree, closing, tree.n_bodies
@@ -237,7 +237,7 @@ class Elimination:
         return True
 
     def _key(self, i: int) -> tuple[int, int]:
-        """Return what the least of is eliminated next."""
+        """Return (rows of the front that link i would leave, -i): the least is next."""
         sizes: dict[int, int] = {}
         for front in self.fronts.get(i, ()):
             sizes.update(front.sizes)
@@ -248,7 +248,7 @@ class Elimination:
                 del sizes[self.n + loop]
         sizes.pop(i, None)
         if self.parent[i] >= 0:
-            sizes[self.parent[i]] = SIZE
+            sizes[self.parent[i]] = LINK_SIZE
         return sum(sizes.values()), -i
 
     def _closes(self, loop: int, i: int, waits: int) -> bool:
@@ -269,27 +269,27 @@ class Elimination:
             rows = []
             for name, slot in other.slots.items():
                 size = other.sizes[name]
-                here = base.slot_of(name, size)
-                rows += [(slot + e, here + e) for e in range(size)]
-                at = self.fronts[name]
+                base_slot = base.slot_of(name, size)
+                rows += [(slot + e, base_slot + e) for e in range(size)]
+                holding = self.fronts[name]
                 if name != node:
-                    at.remove(other)
-                    if base not in at:
-                        at.append(base)
+                    holding.remove(other)
+                    if base not in holding:
+                        holding.append(base)
             joins.append((other, rows))
         self.fronts[node] = [base]
         return base, False, joins
 
     def _place(self, front: Front, node: int, size: int) -> int:
-        at = self.fronts.setdefault(node, [])
-        if front not in at:
-            at.append(front)
+        holding = self.fronts.setdefault(node, [])
+        if front not in holding:
+            holding.append(front)
         return front.slot_of(node, size)
 
     def _eliminate_link(self, i: int) -> list[int]:
         """Return the nodes whose front has changed."""
         front, is_new, joins = self._front(i)
-        slot, entries = self._place(front, i, SIZE), []
+        slot, entries = self._place(front, i, LINK_SIZE), []
         for loop, end in self.joined[i]:
             node, size = self.n + loop, self.rows[loop]
             is_first = node not in self.fronts
@@ -353,7 +353,7 @@ class Elimination:
         return front_plan(self.steps)
 
 
-EARLY_PRICE = 2.0  # work of an elimination that closes loops early counts so many times
+EARLY_PRICE = 2.0  # factor on the work of eliminations that close loops early: less accurate
 
 
 def least_elimination(tree: SpanningTree, most: float = np.inf) -> Elimination:

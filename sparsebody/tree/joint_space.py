@@ -184,8 +184,8 @@ def actuator_forces(
         return np.zeros(p), 0
     L = cholesky(H, lower=True)
     motions = qr(L.T @ G, mode="economic")[0]
-    whole = solve_triangular(L, rates.T, lower=True)
-    U, singular, Vt = svd(s[:, None] * (whole.T @ motions))
+    L_rates = solve_triangular(L, rates.T, lower=True)
+    U, singular, Vt = svd(s[:, None] * (L_rates.T @ motions))
     rank = int(np.count_nonzero(singular > tolerances.SINGULAR_TOLERANCE))
     right = motions.T @ solve_triangular(L, tau, lower=True)
     force = U[:, :rank] @ (Vt[:rank] @ right / singular[:rank])

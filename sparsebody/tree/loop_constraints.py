@@ -38,7 +38,7 @@ class LoopClusters:
     """The minimal loop clusters of a tree, in the order of their first tree joints."""
 
     tree: SpanningTree
-    loop: IntArray  # loops, numbers into tree.loop_joint, cluster by cluster
+    loop: IntArray  # loops, indices into tree.loop_joint, cluster by cluster
     first_loop: IntArray  # (n_clusters + 1,)
     joint_cluster: IntArray  # (n_bodies,) cluster of each tree joint, -1 for none
     joint_order: IntArray  # (n_bodies,) a regular numbering in which clusters are consecutive
@@ -57,7 +57,7 @@ class LoopClusters:
         return len(self.row)
 
     def loops(self, cluster: int) -> IntArray:
-        """Return the loops of a cluster, numbers into tree.loop_joint."""
+        """Return the loops of a cluster, indices into tree.loop_joint."""
         return self.loop[self.first_loop[cluster] : self.first_loop[cluster + 1]]
 
     def joints(self, cluster: int) -> IntArray:
@@ -162,8 +162,8 @@ def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
 class LoopRows(NamedTuple):
     """The rows of loop joints, prescribed motions among them, on the links at their ends."""
 
-    row: IntArray  # (m,) numbers in the system
-    link: IntArray  # (m, 2) the tree's numbers of predecessor and successor, -1 for the world
+    row: IntArray  # (m,) indices in the system
+    link: IntArray  # (m, 2) the tree's indices of predecessor and successor, -1 for the world
     wrench: FloatArray  # (m, 2, 6) A on either link, in world axes about its origin
     gamma: FloatArray  # (m,) right-hand sides of A a = gamma, with Baumgarte's terms
 

@@ -143,11 +143,11 @@ class Groups(NamedTuple):
     """The blocks of X = L'^-1 K' and of A = X' X, group by group.
 
     X has entries from the joints of a loop to the world, so that A couples clusters that stand
-    on a common joint, and no others. Sorted by the bodies that they end at, loops fill a stretch of
-    each row of X, and what is outside is not touched.
+    on a common joint, and no others. Loops are sorted by the bodies that they end at, so that
+    the entries of each row of X are consecutive; others are not touched.
     """
 
-    row: IntArray  # rows of K in use, numbers into LoopClusters.row
+    row: IntArray  # rows of K in use, indices into LoopClusters.row
     first_row: IntArray  # (n_groups + 1,) into `row`
     coordinate: IntArray  # velocity coordinates, ascending in each group
     first_coordinate: IntArray  # (n_groups + 1,)

@@ -145,7 +145,7 @@ class _Configurations:
         self.is_fixed = np.zeros(tree.n_velocities, dtype=bool)
         self.is_fixed[chosen.explicit_at(state).independent] = True
         in_loop = self.clusters.layout.local >= 0
-        open_ones = np.flatnonzero(self.is_fixed & in_loop & ~chosen.is_given)
+        open_ones = np.flatnonzero(self.is_fixed & in_loop & ~chosen.is_required)
         if independent and len(open_ones):
             names = ", ".join(tree.velocity_name(int(k)) for k in open_ones)
             raise ModelError(f"the independent coordinates given leave {names} open; give more")

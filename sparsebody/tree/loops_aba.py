@@ -27,8 +27,8 @@ from sparsebody.tree.spanning_tree import FRAME, FRAME_POINT, SpanningTree
 SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
 SOFT_EARLY = 1e-12  # where a loop is eliminated before its ends have met
 DEPENDENT = 1e-6  # relative pivots below this may be those of dependent rows
-STIFFER = 1e3  # how many times the proximal term grows where iterations do not converge
-LEVELS = 3
+MU_FACTOR = 1e3  # by which all proximal terms mu grow where iterations do not converge
+LEVELS = 3  # values of mu that are tried
 
 Prescribed: TypeAlias = tuple[BoolArray, FloatArray]  # which qdd, and their values
 
@@ -152,7 +152,7 @@ class LoopsArticulatedBody(TreeDynamics):
         loops = (rows.link, self._table.first_row, rows.wrench, rows.gamma), self._soft
         outcome = native.proximal_iterations(
             *(self.tree.links, self.plan, motion, force, *loops, *known),
-            *(LEVELS, STIFFER, self._work, qdd, multiplier),
+            *(LEVELS, MU_FACTOR, self._work, qdd, multiplier),
         )
         self.note_outcome(outcome, state)
         return qdd, multiplier
@@ -164,12 +164,12 @@ class LoopsArticulatedBody(TreeDynamics):
             "loop_rows": len(self._rows.row),
             **self._front_sizes,
             "solutions": self.iterations,
-            "proximal_term": SOFT * STIFFER ** max(self.factorizations - 1, 0),
+            "proximal_term": SOFT * MU_FACTOR ** (min(max(self.factorizations, 1), LEVELS) - 1),
             "last_step": self.last_step,
         }
 
     def note_outcome(self, outcome: tuple[int, int, float], state: State) -> None:
-        """Keep how the iterations went; warn where they did not converge."""
+        """Keep how the iterations went; warn where none of LEVELS factorizations converged."""
         self.iterations, self.factorizations, self.last_step = outcome
         if self.factorizations > LEVELS and np.isfinite(self.last_step):
             warn_user(

@@ -1,10 +1,10 @@
-"""Method "loops-projection": x = G y + g, all solutions of K x = k, and G'HG for those left.
+"""Method "loops-projection": x = G y + g, all solutions of K x = k, and G'HG for y.
 
     P K Q = L [U_11 U_12]:   x_2 = y,  x_1 = -U_11^-1 U_12 y + U_11^-1 L^-1 P k
 
-Of any matrix, dense; and cluster by cluster of the loops, where y is numbered in the order of
-LoopClusters.joint_order, in which G is block diagonal: a dense block for each cluster, and ones for
-the coordinates of no loop. Featherstone (2008), secs. 8.8 and 8.9.
+`explicit_form` takes any dense K; `explicit_blocks` goes cluster by cluster of the loops, y in the
+order of LoopClusters.joint_order, in which G is block diagonal: a dense block for each cluster, and
+ones for the coordinates of no loop. Featherstone (2008), secs. 8.8 and 8.9.
 """
 
 from collections.abc import Iterable, Sequence
@@ -91,12 +91,12 @@ def explicit_form(
 
 
 class GBlocks(NamedTuple):
-    """The rows of G; that of a dependent coordinate holds a stretch of numbers, others a one."""
+    """The rows of G: consecutive entries for a dependent coordinate, a one for an independent."""
 
     values: FloatArray  # as K is packed: in K[:r, :r] of a block L and U, in K[:r, r:] entries of G
-    entry: IntArray  # (n,) where the stretch of a dependent row begins, -1 for independent ones
-    first: IntArray  # (n,) where the stretch begins in y, or what number of y it is
-    size: IntArray  # (n,) how long it is
+    entry: IntArray  # (n,) where a dependent row begins in `values`, -1 for independent ones
+    first: IntArray  # (n,) its first index in y, or its only one
+    size: IntArray  # (n,) its number of entries
     g: FloatArray  # (n,)
 
 
@@ -151,11 +151,12 @@ class ExplicitBlocks:
 
 
 def explicit_blocks(
-    equations: LoopEquations, weight: FloatArray, is_given: BoolArray | None = None
+    equations: LoopEquations, weight: FloatArray, is_required: BoolArray | None = None
 ) -> ExplicitBlocks:
-    """Return G and g of K x = k, see explicit_form; ModelError for dependent given coordinates."""
+    """Return G and g of K x = k, see explicit_form; ModelError if required coordinates depend."""
     clusters = equations.clusters
-    is_required = np.zeros(len(weight), dtype=bool) if is_given is None else is_given
+    if is_required is None:
+        is_required = np.zeros(len(weight), dtype=bool)
     values, right = equations.values.copy(), equations.right.copy()
     rows = clusters.layout, clusters.first_row
     failed, rank, row_order, column_order = native.eliminate_blocks(
@@ -233,7 +234,7 @@ class LoopsProjection(LoopDynamics):
         **options: Any,
     ) -> None:
         super().__init__(system, tree, **options)
-        self.is_given = np.zeros(self.tree.n_velocities, dtype=bool)
+        self.is_required = np.zeros(self.tree.n_velocities, dtype=bool)
         for joint in independent:
             name, *one = [joint] if isinstance(joint, str) else joint
             i = int(self.tree.tree_index[system.joint(str(name))])
@@ -247,11 +248,11 @@ class LoopsProjection(LoopDynamics):
                 raise errors.ModelError(
                     f"joint {name!r} has {len(own)} velocity coordinates; there is no {one[0]}"
                 )
-            self.is_given[own[int(one[0])] if one else own] = True
+            self.is_required[own[int(one[0])] if one else own] = True
 
     def explicit(self, equations: LoopEquations, H: FloatArray) -> ExplicitBlocks:
         """Return G and g of x = qdd - prescribed_qdd, given the packed H."""
-        return explicit_blocks(equations, _natural_sizes(self.tree, H), self.is_given)
+        return explicit_blocks(equations, _natural_sizes(self.tree, H), self.is_required)
 
     def explicit_at(self, state: State) -> ExplicitBlocks:
         """Return G and g of x = qdd - prescribed_qdd at a state."""

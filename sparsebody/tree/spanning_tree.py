@@ -68,8 +68,8 @@ class SpanningTree:
 
     system: System
     choice: str  # a name from TREE_CHOICES
-    body: IntArray  # (n,) the system's number of each body
-    joint: IntArray  # (n,) the system's number of each tree joint, -1 for a virtual free joint
+    body: IntArray  # (n,) the system's index of each body
+    joint: IntArray  # (n,) the system's index of each tree joint, -1 for a virtual free joint
     parent: IntArray  # (n,) lambda(i)
     direction: IntArray  # (n,) 1, or -1 where the parent is the joint's successor
     kind: IntArray  # (n,) index of the joint type in the native list

@@ -55,11 +55,12 @@ def spanning_tree(
     system : System
         The mechanism.
     choice : {"breadth-first", "depth-first", "minimum-depth", "minimum-nonzeros", "minimum-fronts"}
-        Joints in the order of declaration, breadth or depth first; least number of velocity
-        coordinates between the world and each body; from there downhill to fewer nonzeros in the
-        joint-space inertia, a heuristic. The next two look for a central root in parts that are
-        not joined to the world; the former take the body declared first. The last takes one of
-        these, or a depth-first sweep away from the world, for the least work of "loops-aba".
+        The first two take joints in the order of declaration. "minimum-depth" has the least number
+        of velocity coordinates between the world and each body; "minimum-nonzeros" starts there and
+        exchanges joints while H loses nonzeros, a heuristic. A part that is not joined to the world
+        is rooted in the body declared first by the first two, in a central one by the next two.
+        "minimum-fronts" takes one of these trees, or a depth-first sweep away from the world,
+        whichever costs "loops-aba" the least work.
     root : str, optional
         A body that gets a virtual free joint; what joins its part to the world closes loops then.
     joints : iterable of str, optional
@@ -102,8 +103,8 @@ def _tree_joints(
         first = system.body(root)
         graph.unite_with_world(first)
         touches_world = np.minimum(system.predecessor, system.successor) < 0
-        outer = np.maximum(system.predecessor, system.successor)
-        is_usable = ~(touches_world & np.isin(outer, graph.connected(first)))
+        body = np.maximum(system.predecessor, system.successor)
+        is_usable = ~(touches_world & np.isin(body, graph.connected(first)))
     is_required = np.zeros(system.n_joints, dtype=bool)
     chosen = np.array(required, dtype=np.intp)
     for j in chosen[~(graph.unite(chosen) & is_usable[chosen])]:
@@ -137,7 +138,7 @@ def joint_freedoms(system: System) -> IntArray:
 
 
 def _grown(system: System, choice: str, root: str | None, required: list[int]) -> SpanningTree:
-    """Return the tree of a choice that grows, with everything in its own numbering."""
+    """Return the tree that grows by a choice; its arrays are in its own numbering of links."""
     graph = native.JointGraph(system.ends, system.n_bodies)
     tree_joint = _tree_joints(system, graph, choice, root, required)
     body, parent = graph.preorder(tree_joint)
@@ -197,7 +198,7 @@ def nonzero_bound(system: System) -> NonzeroBound:
 
 
 def _bound_of_part(bodies: IntArray, ends: IntArray, freedoms: IntArray, name: str) -> NonzeroBound:
-    """Return the bound of one part."""
+    """Return the bound of one connected part of the graph without the world."""
     n = len(bodies)
     if n > MOST_BODIES:
         raise ModelError(
@@ -239,8 +240,8 @@ def _widest_layer(distances: FloatArray) -> int:
 def _shares(node: IntArray, freedoms: IntArray, distance: FloatArray, root: int) -> FloatArray:
     """Return the least nonzeros of each node's rows; those of a virtual joint at a root body."""
     share = np.full(len(distance), np.inf)
-    for here, there in ((0, 1), (1, 0)):
-        rows = freedoms * distance[node[:, there]] + freedoms * (freedoms + 1) / 2
-        np.minimum.at(share, node[:, here], rows)
+    for end, other_end in ((0, 1), (1, 0)):
+        rows = freedoms * distance[node[:, other_end]] + freedoms * (freedoms + 1) / 2
+        np.minimum.at(share, node[:, end], rows)
     share[root] = distance[root] * (distance[root] + 1) / 2
     return share

@@ -134,19 +134,19 @@ class Picture:
         return np.isin(declared, [JOINT_TYPES[name].kind for name in names])
 
     @cached_property
-    def hinge_axis(self) -> FloatArray:
+    def revolute_axis(self) -> FloatArray:
         """(n_bodies, 3) the common direction of all revolutes of a body, else zeros.
 
         In body axes; its largest component in the world is positive, so that layers agree.
         """
         system = self.system
-        is_hinge = self.of_type("revolute")
+        is_revolute = self.of_type("revolute")
         mean, count = np.zeros((system.n_bodies, 3, 3)), np.zeros(system.n_bodies)
         for ends, rotation in (
             (system.predecessor, system.predecessor_rotation),
             (system.successor, system.successor_rotation),
         ):
-            some = is_hinge & (ends >= 0)
+            some = is_revolute & (ends >= 0)
             z = rotation[some, :, 2]
             np.add.at(mean, ends[some], z[:, :, None] * z[:, None, :])
             np.add.at(count, ends[some], 1.0)
@@ -171,8 +171,8 @@ class Picture:
 
     @cached_property
     def plane_normal(self) -> FloatArray | None:
-        """(3,) the direction of all hinges in the world, None if they are not parallel."""
-        axis = self.hinge_axis
+        """(3,) the direction of all revolutes in the world, None if they are not parallel."""
+        axis = self.revolute_axis
         world = np.einsum("nij,nj->ni", body_rotations(self.state), axis)
         world = world[np.any(axis != 0.0, axis=1)]
         if 2 * len(world) < self.system.n_bodies:
@@ -305,7 +305,7 @@ def _triangles(
 
 
 def _links(picture: Picture, bodies: IntArray, start: FloatArray, end: FloatArray) -> Parts:
-    """Return rods, or flat links with round ends in layers where all hinges are parallel."""
+    """Return rods, or flat links with round ends in layers where all revolutes are parallel."""
     along = end - start
     length = np.linalg.norm(along, axis=1)
     has_length = length > 1e-9 * picture.typical_size
@@ -313,7 +313,7 @@ def _links(picture: Picture, bodies: IntArray, start: FloatArray, end: FloatArra
         array[has_length] for array in (bodies, start, end, along, length)
     )
     along = along / length[:, None]
-    thick, axis = picture.thickness[bodies], picture.hinge_axis[bodies]
+    thick, axis = picture.thickness[bodies], picture.revolute_axis[bodies]
     is_flat = np.any(axis != 0.0, axis=1) & (np.abs(np.sum(along * axis, axis=1)) < 1e-6)
     middle = 0.5 * (start + end)
     rod, flat = ~is_flat, is_flat
@@ -401,7 +401,7 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
     is_last[:-1] = body[1:] != body[:-1]
     following[is_last] = first[is_last]
     thick = 0.6 * picture.thickness[body]
-    shift = picture.hinge_axis[body] * (1.1 * thick * picture.layer[body])[:, None]
+    shift = picture.revolute_axis[body] * (1.1 * thick * picture.layer[body])[:, None]
     across = thick[:, None] * normal
     return [links, _triangles(body, middle[body] + shift, arm, arm[following], across)]
 

@@ -18,6 +18,7 @@ from sparsebody.model import JOINT_TYPES, Mechanism, State, System
 from sparsebody.model.system import check_state
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.sparse import elimination_tree
+from sparsebody.sparse.pattern import positions
 from sparsebody.viewer.choices import COLORS
 from sparsebody.viewer.page_file import Page, document, packed_quaternions, quantized
 from sparsebody.viewer.parts import Parts, Picture, body_parts, joint_parts, mesh_box, strands
@@ -79,8 +80,8 @@ def motion_page(
         )
     moved = frames.position, frames.orientation, frames.velocity
     position, orientation, velocity = (values[0].copy() for values in moved)
-    rest, start = np.zeros(len(system.coordinates.joint)), float(frames.time[0])
-    first = State(position, orientation, velocity, rest, start)
+    coordinate, start = np.zeros(len(system.coordinates.joint)), float(frames.time[0])
+    first = State(position, orientation, velocity, coordinate, start)
     order, redundant = _analyzed(system, first)
     if chosen == "order" and order is None:
         raise UnknownNameError("color is 'order', but the joints do not close at the first frame")
@@ -150,12 +151,11 @@ def _analyzed(system: System, state: State) -> tuple[IntArray | None, IntArray]:
         return None, redundant
     np.add.at(redundant, system.row_joint[dynamics.redundant_rows], 1)
     structure, order = dynamics.structure, dynamics.choice.order
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
+    in_order = positions(order)
     position = np.full(system.n_bodies + system.n_joints, -1, dtype=np.intp)
     n = structure.pattern.n_primal
-    position[:n] = place[:n]
-    position[system.n_bodies + structure.joints] = place[n:]
+    position[:n] = in_order[:n]
+    position[system.n_bodies + structure.joints] = in_order[n:]
     return position, redundant
 
 

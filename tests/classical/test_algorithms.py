@@ -4,7 +4,7 @@ from random_arms import Case, Instant, random_arm
 
 from sparsebody.classical import ALGORITHMS, Arm
 from sparsebody.classical.costs import GEOMETRIES
-from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
+from sparsebody.classical.counting import Counted, Tally, converted, interpreted
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError
 
@@ -51,8 +51,8 @@ def test_counted_numbers_are_the_numbers(name, geometry):
     arm = GEOMETRIES[geometry](4)
     motion = arm.motion(*np.full((3, 4), 0.5))
     tally = Tally()
-    links = lifted(arm.links, lambda x: Counted(x, tally, is_constant=True))
-    kernel, moving = ALGORITHMS[name].kernel, lifted(motion, lambda x: Counted(x, tally))
+    links = converted(arm.links, lambda x: Counted(x, tally, is_constant=True))
+    kernel, moving = ALGORITHMS[name].kernel, converted(motion, lambda x: Counted(x, tally))
     result, expected = interpreted(kernel)(links, moving), kernel(arm.links, motion)
     np.testing.assert_allclose([float(x) for x in result], expected, rtol=1e-10, atol=1e-12)
 

@@ -7,7 +7,7 @@ from random_arms import Case, Instant, random_arm, tip_pose
 
 from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.costs import counted
-from sparsebody.classical.counting import interpreted, lifted, lifted_array
+from sparsebody.classical.counting import converted, converted_array, interpreted
 from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.operators import STORAGES, SpatialOperators, body_masses
 from sparsebody.errors import ModelError
@@ -47,15 +47,15 @@ def composite_inertia(arm, q):
 
 def exact(one):
     """The operators on rational numbers; identities of operators hold without rounding."""
-    links = lifted(one.arm.links, Fraction)
+    links = converted(one.arm.links, Fraction)
     inertia = (links.inertia + links.inertia.swapaxes(1, 2)) / 2
     links = links._replace(
         inertia=inertia,
         moment=links.mass[:, None] * links.com,
         spatial_inertia=body_masses(links.mass, links.com, inertia),
     )
-    motion = lifted(one.arm.motion(one.at.q, one.at.qd, one.at.qdd), Fraction)
-    tip = lifted_array(SpatialOperators.of(one.arm, one.at.q).tip_shift, Fraction)
+    motion = converted(one.arm.motion(one.at.q, one.at.qd, one.at.qdd), Fraction)
+    tip = converted_array(SpatialOperators.of(one.arm, one.at.q).tip_shift, Fraction)
     return SpatialOperators(links, motion._replace(wrench=0 * motion.wrench), one.arm.n - 1, tip)
 
 

@@ -8,6 +8,7 @@ import sparsebody as sb
 from examples import ex15_waves
 from sparsebody.errors import ModelError
 from sparsebody.linearization import UnitCell, dispersion, wave_path
+from sparsebody.linearization.periodic_media import Dispersion
 
 STIFFNESS, SPACING = 3.0, 0.5
 
@@ -51,6 +52,12 @@ def test_diatomic_chain_has_its_branches_and_its_gap():
     )
     edges = np.sqrt(2 * STIFFNESS / np.array([heavy, light])) / (2 * np.pi)
     np.testing.assert_allclose(result.gaps(), [edges], rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_branch_that_grows_everywhere_hides_no_gap():
+    frequency = np.array([[np.nan, 1.0, 2.0], [np.nan, 1.5, 3.0]])
+    assert Dispersion(np.eye(3)[:2], frequency).gaps() == [(1.5, 2.0)]
 
 
 def test_waves_of_a_beam_are_those_of_euler_and_bernoulli():

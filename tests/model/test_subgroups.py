@@ -50,7 +50,9 @@ def test_every_loop_of_a_class_has_as_many_rows_too_many_as_freedoms_are_missing
     plant(mechanism, rng, "carrier", "spherical", sb.WORLD, 1, 0)
     plant(mechanism, rng, "p", kind, base, 5, 3)
     subgroups = subgroups_of(mechanism)
-    if len(subgroups) > 1 or subgroups[0].kind != kind:  # where slides make smaller classes
+    if (
+        len(subgroups) > 1 or subgroups[0].kind != kind
+    ):  # where prismatic joints make smaller classes
         assert kind in ("translational", "Schoenflies")
         return
     (subgroup,) = subgroups

@@ -137,6 +137,11 @@ def test_independent_quaternions_move_with_angular_velocities():
         (lambda y: {**positions(y), "ram": 2.0}, ModelError, "leaves joint 'pin' open by"),
         (lambda y: {"knee": y[0]}, ModelError, r"gives knee; the tree has the joints .*shoulder"),
         (lambda y: [math.sin(y[0]), 0.0, 0.0, 0.0], ModelError, "instead of those of math"),
+        (
+            lambda y: [np.arctan2(1.0, y[0]), 0.0, 0.0, 0.0],
+            ModelError,
+            "the first of two arguments",
+        ),
         (lambda y: y, ShapeError, r"gamma\(y\) has shape \(2,\)"),
     ],
 )

@@ -12,7 +12,7 @@ from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.study.families import shuffled
 from sparsebody.tree import spanning_tree, tree_dynamics
 from sparsebody.tree.fronts import Elimination, cost, empty_fronts, least_elimination
-from sparsebody.tree.loops_aba import LEVELS
+from sparsebody.tree.loops_aba import LEVELS, MU_FACTOR, SOFT
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import symmetric
 
@@ -139,6 +139,8 @@ def test_iterations_that_do_not_converge_are_told_of():
     dynamics = tree_dynamics("loops-aba", system)
     with pytest.warns(AccuracyWarning, match=r"1e-03 of the largest after 90 proximal"):
         dynamics.note_outcome((90, LEVELS + 1, 1e-3), system.initial_state)
+    largest = SOFT * MU_FACTOR ** (LEVELS - 1)  # that of the last factorization, of LEVELS
+    assert dynamics.explain()["proximal_term"] == pytest.approx(largest)
 
 
 @pytest.mark.parametrize("name", ["four-bar", "rotating-squares", "bricard"])

@@ -106,8 +106,8 @@ def freedom(links: Links, i: int) -> int:
 def without_accelerations(links: Links, motion: Motion) -> Motion:
     """Return the motion with qdd = 0, of which inverse dynamics makes the bias forces C."""
     frames = motion.rotation, motion.translation, motion.euler
-    still = np.full_like(motion.qd, links.base[3, 0])
-    return Motion(*frames, motion.qd, still, motion.wrench, motion.gravity)
+    qdd = np.full_like(motion.qd, links.base[3, 0])
+    return Motion(*frames, motion.qd, qdd, motion.wrench, motion.gravity)
 
 
 @kernel
@@ -195,12 +195,12 @@ def walker_orin_1(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,); each column of H is one inverse dynamics without velocities and gravity."""
     n, zero = links.parent.size, links.base[3, 0]
     H, unit = np.empty((n, n), motion.qd.dtype), np.full_like(motion.qd, zero)
-    rest, weightless = np.full_like(motion.qd, zero), np.full_like(motion.gravity, zero)
+    qd, weightless = np.full_like(motion.qd, zero), np.full_like(motion.gravity, zero)
     unloaded = np.full_like(motion.wrench, zero)
     frames = motion.rotation, motion.translation, motion.euler
     for j in range(n):
         unit[j] = links.base[3, 3]
-        H[:, j] = luh_walker_paul(links, Motion(*frames, rest, unit, unloaded, weightless))
+        H[:, j] = luh_walker_paul(links, Motion(*frames, qd, unit, unloaded, weightless))
         unit[j] = zero
     return _accelerations(links, motion, H)
 

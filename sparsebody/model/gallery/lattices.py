@@ -118,8 +118,8 @@ def ring(
     """Closed regular polygon of bars in the xy plane about the origin, at rest.
 
     "bar-i" goes from corner i to corner i + 1 and "joint-i" joins it to the one before at corner
-    i; "base" joins the middle of "bar-0" to the world. Mobility 3 n - 3 with balls, without
-    redundant rows; n - 2 with revolutes, 3 redundant rows.
+    i; "base" joins the middle of "bar-0" to the world. Mobility 3 n - 3 with spherical joints,
+    without redundant rows; n - 2 with revolutes, 3 redundant rows.
 
     `bodies` is n, 3 or more; `joint` is "spherical", or "revolute" with all axes along z; `length`
     and `mass` are those of a bar [m, kg].

@@ -1,17 +1,17 @@
 """Classes: sub-mechanisms whose joints all move within one displacement subgroup; their motion.
 
 Let D be the subgroup of a class, of dimension d. Every joint of the class keeps the 6 - d twists
-outside D at zero. Those of a spanning tree do it for all, so a joint that closes a loop has as many
-rows too many, at every pose. Classes overlap, and one joint can close loops in several: then its
-bodies move within the intersection. All trees take joints in the same order (fixed ones, slides,
-others from the world outwards), so what a loop joint can leave out depends on earlier joints only,
-and nothing is left out that something else was left out for.
+outside D at zero. Those of a spanning tree do it for all, so 6 - d rows of a joint that closes a
+loop are redundant, at every pose. Classes overlap, and one joint can close loops in several: then
+its bodies move within the intersection. All trees take joints in the same order (fixed ones,
+prismatic ones, others from the world outwards), so what a loop joint can leave out depends on
+earlier joints only, and nothing is left out that something else was left out for.
 
 Bodies in a class with the world move within its subgroup about the world. An element of a class is
 fixed in each of its bodies, so that their possible twists are constant in body coordinates: the
 accelerations lie in the same space as the velocities. Where all bodies move parallel to one plane,
 SE(2), a search from the world outwards finds it in a tenth of the time that the classes take: each
-joint hands the normal of the plane on to its other body.
+joint carries the normal of the plane to its other body.
 
 Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
@@ -29,7 +29,7 @@ from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 # Intersections of two classes of a kind: a line through two points, one along two planes.
-IN_TWO = {Kind.SPHERE: Kind.TURN, Kind.SLIDES: Kind.SLIDE}
+IN_TWO = {Kind.SPHERE: Kind.ROTATION, Kind.PLANE_TRANSLATION: Kind.LINE_TRANSLATION}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +77,18 @@ class Classes:
         return bits
 
     @cached_property
-    def slides_across(self) -> BoolArray:
-        """(n_joints,) slides in a loop of planar translations along their x rather than y axes."""
-        forest, s, g = self.forests[Kind.SLIDES], self.sliding, self.geometry
-        is_across = np.zeros(self.system.n_joints, dtype=bool)
+    def translates_along_x(self) -> BoolArray:
+        """(n_joints,) prismatic joints in loops of planar translations along x, not y."""
+        forest, s, g = self.forests[Kind.PLANE_TRANSLATION], self.sliding, self.geometry
+        is_along_x = np.zeros(self.system.n_joints, dtype=bool)
         element = forest.links.ends[1, forest.closes]
         joint = forest.links.joint[forest.closes]
         group = g.group[1, joint]
         normal = s.normal[s.planes.keys[element] // max(len(s.at_will.label), 1)]
         turn = s.at_will.rotation[group] @ g.rotation[1, joint]
         in_joint = np.einsum("kab,ka->kb", turn, normal)  # in the plane across z: normal x z
-        is_across[joint] = np.abs(in_joint[:, 1]) > np.abs(in_joint[:, 0])
-        return is_across
+        is_along_x[joint] = np.abs(in_joint[:, 1]) > np.abs(in_joint[:, 0])
+        return is_along_x
 
 
 def displacement_classes(system: System) -> Classes:
@@ -117,9 +117,9 @@ def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
         bits = int(kinds[same[0]])
         keep = graph.rows_within(system.joint_types[same[0]], bits)
         redundant = np.tile(~keep, (len(same), 1))
-        if bits >> Kind.SLIDES & 1 and np.count_nonzero(keep) == 1:
-            redundant[:, 3] = ~classes.slides_across[same]  # along x or along y
-            redundant[:, 4] = classes.slides_across[same]
+        if bits >> Kind.PLANE_TRANSLATION & 1 and np.count_nonzero(keep) == 1:
+            redundant[:, 3] = ~classes.translates_along_x[same]  # along x or along y
+            redundant[:, 4] = classes.translates_along_x[same]
         row = system.first_row[same][:, None] + np.arange(len(keep))
         is_left[row] = redundant
         n_left[same] = np.count_nonzero(~keep)
@@ -127,7 +127,7 @@ def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
 
 
 class Members:
-    """Bodies and joints of parts, that is rigid groups and what slides join, by number."""
+    """Bodies and joints of parts: rigid groups, and groups that prismatic joints connect."""
 
     def __init__(self, classes: Classes) -> None:
         g, s = classes.geometry, classes.sliding
@@ -136,11 +136,15 @@ class Members:
         at_will = s.begin.at_will + s.at_will.label
         parts = np.concatenate([every, lines, planes, at_will])
         groups = np.concatenate([every, s.lines.group, s.planes.group, every])
-        of_slides = (lines[s.lines.ends[0]], planes[s.planes.ends[0]], at_will[g.group[0, s.joint]])
-        slides = s.joint, s.joint[s.planes.edge], s.joint
+        of_prismatic = (
+            lines[s.lines.ends[0]],
+            planes[s.planes.ends[0]],
+            at_will[g.group[0, s.joint]],
+        )
+        prismatic = s.joint, s.joint[s.planes.edge], s.joint
         inside = np.flatnonzero(g.is_inside)
         self.groups, self.parts = Lists(parts, groups), Lists(groups, parts)
-        self.slides = Lists(np.concatenate(of_slides), np.concatenate(slides))
+        self.prismatic = Lists(np.concatenate(of_prismatic), np.concatenate(prismatic))
         self.bodies = Lists(g.bodies.label, np.arange(len(g.bodies.label)))
         self.inside = Lists(g.group[0, inside], inside)
 
@@ -270,7 +274,7 @@ def _subgroup(classes: Classes, members: Members, kind: Kind, label: int) -> Sub
     else:
         groups = np.unique(members.groups.of(parts))
         bodies = members.bodies.of(groups)
-        joints = np.concatenate([joints, members.slides.of(parts), members.inside.of(groups)])
+        joints = np.concatenate([joints, members.prismatic.of(parts), members.inside.of(groups)])
     n = system.n_bodies
     base = -1 if n in bodies else int(bodies.min())
     count = classes.n_redundant[kind]
@@ -292,7 +296,7 @@ def _subgroup(classes: Classes, members: Members, kind: Kind, label: int) -> Sub
 def _element(
     classes: Classes, kind: Kind, of_class: IntArray, base: int
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return axis and point as far as a joint on the base, or sliding on it, shows them."""
+    """Return axis and point as far as a joint on the base, or on what translates on it, tells."""
     if kind in (Kind.RIGID, Kind.TRANSLATION):
         return None, None
     g, label = classes.geometry, classes.sliding.at_will.label
@@ -310,7 +314,7 @@ def _element(
 
 # ---- where an element of a class is on a body -------------------------------------------------
 
-THROUGH_POINT = (Kind.TURN, Kind.SCREW, Kind.CYLINDER, Kind.SPHERE)
+THROUGH_POINT = (Kind.ROTATION, Kind.SCREW, Kind.CYLINDER, Kind.SPHERE)
 
 
 def elements_on_bodies(
@@ -328,7 +332,7 @@ def elements_on_bodies(
     axis = g.rotation[side, joint][:, :, 2]
     if kind in (Kind.SPHERE, Kind.TRANSLATION):
         direction = np.zeros_like(axis)
-    elif kind == Kind.SLIDES:
+    elif kind == Kind.PLANE_TRANSLATION:
         normal = s.normal[s.planes.keys[links.ends[side, edge]] // len(s.at_will.label)]
         direction = np.einsum("kba,kb->ka", s.at_will.rotation[own], normal)
     else:
@@ -339,7 +343,7 @@ def elements_on_bodies(
     x = g.point[side, joint]
     if links.height is not None:
         x = x + links.height[edge][:, None] * axis
-    if kind == Kind.CYLINDER and len(s.joint):  # lines slide along themselves, from group to group
+    if kind == Kind.CYLINDER and len(s.joint):  # lines shared by groups that move along them
         along, n = s.directions.label[side, joint], len(s.directions.vector)
         near, far = (
             graph.find(s.lines.keys, graph.paired(group, along, n)) for group in (shown, own)
@@ -356,7 +360,7 @@ def elements_on_bodies(
 
 
 FREE = -1
-KEEP_DIRECTIONS = (Kind.RIGID, Kind.SLIDE, Kind.SLIDES, Kind.TRANSLATION)
+KEEP_DIRECTIONS = (Kind.RIGID, Kind.LINE_TRANSLATION, Kind.PLANE_TRANSLATION, Kind.TRANSLATION)
 # Integrators of finite order lose these.
 
 
@@ -365,7 +369,7 @@ class GroundMotion:
     """Possible twists of bodies about the world, in their own axes about their centers of mass."""
 
     kind: IntArray  # (n_bodies,) the smallest subgroup that holds each, FREE for none
-    axis: FloatArray  # (n_bodies, 3) direction that keeps its place in the world; 0 for none
+    axis: FloatArray  # (n_bodies, 3) direction that is fixed in the world; 0 for none
     point: FloatArray  # (n_bodies, 3) on it, or the center [m]
     pitch: FloatArray  # (n_bodies,) of screws [m/rad]
     normal: FloatArray | None = None  # (3,) in the world, of the plane if all are in parallel ones
@@ -396,7 +400,7 @@ class GroundMotion:
         twists = np.concatenate([turns, shifts], axis=1)  # about and along x, y and z
         basis = np.zeros_like(twists)
         of_kind = {kind: kind.axes for kind in Kind} | {
-            Kind.SLIDES: (graph.TX, graph.TY),
+            Kind.PLANE_TRANSLATION: (graph.TX, graph.TY),
             FREE: range(6),
         }
         for kind, chosen in of_kind.items():

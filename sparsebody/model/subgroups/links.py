@@ -2,10 +2,10 @@
 
 Rigid groups are bodies that fixed joints hold together, the world being one. An element is a
 direction, a line or a point, compared to rounding, fixed in a body or in a *part* of the
-mechanism: a rigid group, or groups that slides join along a line, in a plane, or at will. Slides
-come first and parts take part in larger subgroups as a whole, so that no loop is counted twice.
-Slides keep directions: all bodies that they join, directly or not, share every direction, so
-directions are compared in the frame of the part that slides join at will.
+mechanism: a rigid group, or groups that prismatic joints connect along a line, in a plane, or in
+any directions. Prismatic joints come first and parts take part in larger subgroups as a whole, so
+that no loop is counted twice. They keep directions: all bodies that they connect, directly or not,
+share every direction, so directions are compared in the frame of the part that they connect.
 
 Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
@@ -24,6 +24,7 @@ from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 RX, RY, RZ, TX, TY, TZ = range(6)
+_ROW_TOLERANCE = 1e-9  # of pivots of rows, which are about one
 
 
 class Kind(IntEnum):
@@ -43,10 +44,10 @@ class Kind(IntEnum):
         return kind
 
     RIGID = ("rigid",)
-    TURN = "rotation about a line", RZ
-    SLIDE = "translation along a line", TZ
+    ROTATION = "rotation about a line", RZ
+    LINE_TRANSLATION = "translation along a line", TZ
     SCREW = "helical", RZ  # and the pitch times TZ
-    SLIDES = "planar translations", TZ, TY  # TY or TX, with a slide along z
+    PLANE_TRANSLATION = "planar translations", TZ, TY  # TY or TX, with a prismatic joint along z
     CYLINDER = "cylindrical", RZ, TZ
     SPHERE = "spherical", RX, RY, RZ
     TRANSLATION = "translational", TX, TY, TZ
@@ -62,8 +63,8 @@ class Kind(IntEnum):
 # Joints by the smallest subgroups that they move in, numbered as Subgroup in core/joints/joint.hpp.
 OTHER, FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, PLANAR, SPHERICAL = range(8)
 _CODES = ("", "rigid", "rotation", "translation", "screw", "cylindrical", "planar", "spherical")
-IN_KIND = {  # joints that link bodies of a class, slides within it and fixed joints left aside
-    Kind.TURN: (REVOLUTE,),
+IN_KIND = {  # joints that link bodies of a class; its prismatic and fixed ones are not listed
+    Kind.ROTATION: (REVOLUTE,),
     Kind.SCREW: (HELICAL,),
     Kind.CYLINDER: (REVOLUTE, HELICAL, CYLINDRICAL),
     Kind.PLANE: (REVOLUTE, PLANAR),
@@ -88,7 +89,7 @@ def rows_within(joint_type: JointType, kinds: int) -> BoolArray:
     if axes and not kinds >> Kind.SCREW & 1 and len(keep):
         rows = joint_type.neutral_rows[:, sorted(axes)]
         r, order = qr(rows.T, mode="r", pivoting=True)
-        keep[order[: np.count_nonzero(np.abs(np.diagonal(r)) > 1e-9)]] = True
+        keep[order[: np.count_nonzero(np.abs(np.diagonal(r)) > _ROW_TOLERANCE)]] = True
     return keep
 
 
@@ -97,7 +98,7 @@ class Placement:
     """Nodes of a graph in the frame of the first node of their component."""
 
     label: IntArray  # (n,) component, numbered from 0
-    place: IntArray  # (n,) when each node was reached
+    rank: IntArray  # (n,) in the order in which nodes were reached
     rotation: FloatArray  # (n, 3, 3) from the axes of a node to those of its component
     offset: FloatArray  # (n, 3) of the origin of a node
 
@@ -154,7 +155,7 @@ def numbered_ends(key: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def find(keys: IntArray, numbers: IntArray) -> IntArray:
-    """Return the places of numbers in sorted keys, -1 where there is none."""
+    """Return the indices of numbers in sorted keys, -1 where there is none."""
     if len(keys) == 0:
         return np.full(numbers.shape, -1, dtype=np.intp)
     index = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
@@ -198,8 +199,8 @@ def geometry(system: System) -> Geometry:
         point = np.einsum("smab,smb->sma", turn, point) + bodies.offset[ends]
         rotation = turn @ rotation
     groups = bodies.label[ends]
-    place = placement(count(bodies.label), groups, rotation, point, int(bodies.label[n])).place
-    met = np.sort(place[groups], axis=0)
+    rank = placement(count(bodies.label), groups, rotation, point, int(bodies.label[n])).rank
+    met = np.sort(rank[groups], axis=0)
     return Geometry(bodies, ends, code, groups, rotation, point, np.lexsort((met[1], met[0])))
 
 
@@ -231,34 +232,34 @@ def _has_isolated_spherical_joints(system: System) -> bool:
     return len(np.unique(label)) == len(label)
 
 
-# ---- slides ---------------------------------------------------------------------------------
+# ---- prismatic joints -----------------------------------------------------------------------
 
-MANY_SLIDES = 8  # directions of slides in one part beyond which planes are not looked for
+MANY_DIRECTIONS = 8  # of prismatic joints in one part, beyond which planes are not looked for
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """Axes and normals of joints; parallel ones on bodies that only slide share a number."""
+    """Axes and normals of joints; parallel ones share a number on bodies that only translate."""
 
     label: IntArray  # (2, n_joints), -1 where a joint has no axis
     axis: FloatArray  # (2, n_joints, 3) in the frames of the groups, opposite ones turned
     vector: FloatArray  # (n_labels, 3) in the frames of the parts
-    part: IntArray  # (n_labels,) part of each, as slides join them at will
+    part: IntArray  # (n_labels,) part of each, connected by prismatic joints of any directions
 
 
 @dataclass(frozen=True, eq=False)
-class Slides:
-    """Slides in one direction each, or across one normal each; elements are such, on groups."""
+class Translations:
+    """Prismatic joints along one direction each, or across one normal each, and these on groups."""
 
-    edge: IntArray  # (m,) which slide
-    ends: IntArray  # (2, m) elements
+    edge: IntArray  # (m,) which prismatic joint
+    ends: IntArray  # (2, m) elements: a direction or normal on a group
     keys: IntArray  # (n_elements,) direction or normal and group, in one number; sorted
     group: IntArray  # (n_elements,)
     label: IntArray  # (n_elements,) part of each
 
 
 class PartNumbers(NamedTuple):
-    """First numbers of parts: rigid groups, then along lines, in planes, at will, and bodies."""
+    """First numbers of parts: rigid groups, then along lines, in planes, in space, and bodies."""
 
     lines: int
     planes: int
@@ -268,22 +269,22 @@ class PartNumbers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sliding:
-    """Parts of a mechanism that slides join, along lines, in planes and at will."""
+    """Parts that prismatic joints connect: along lines, in planes and in any directions."""
 
-    joint: IntArray  # (n_slides,) from the world outwards
+    joint: IntArray  # (n_prismatic,) from the world outwards
     directions: Directions
     at_will: Placement  # groups
-    lines: Slides
+    lines: Translations
     placed: Placement  # elements of `lines`, in the frames of their parts
-    planes: Slides
+    planes: Translations
     normal: FloatArray  # (n_normals, 3) of planes, in the frames of the parts
-    of_pair: IntArray  # (n_labels, n_places) which normal, by direction and place of another one
-    rank: IntArray  # (n_labels,) place of each direction of slides in its part, else -1
+    of_pair: IntArray  # (n_labels, MANY_DIRECTIONS) which normal, by direction and rank of another
+    rank: IntArray  # (n_labels,) of each direction of prismatic joints in its part, else -1
     begin: PartNumbers
 
 
 def sliding(g: Geometry) -> Sliding:
-    """Return the parts that slides make of the rigid groups of a mechanism."""
+    """Return the parts that prismatic joints make of the rigid groups of a mechanism."""
     joint = g.joints(PRISMATIC)
     frames = g.rotation[:, joint], g.point[:, joint]
     root = int(g.bodies.label[-1])
@@ -293,9 +294,9 @@ def sliding(g: Geometry) -> Sliding:
     keys, ends = numbered_ends(key)
     placed = placement(len(keys), ends, *frames)
     group = (keys // max(len(directions.vector), 1)).astype(np.intp)
-    lines = Slides(np.arange(len(joint)), ends, keys, group, placed.label)
+    lines = Translations(np.arange(len(joint)), ends, keys, group, placed.label)
     rank, of_pair, normal = _normals(directions, np.unique(directions.label[:, joint]))
-    along = directions.label[0, joint]  # the slides within every plane that two of them span
+    along = directions.label[0, joint]  # the prismatic joints within every plane that two span
     edge, other = np.nonzero(of_pair[along] >= 0)
     once = np.unique(paired(edge, of_pair[along[edge], other], max(len(normal), 1)))
     edge, across = once // max(len(normal), 1), once % max(len(normal), 1)
@@ -303,7 +304,7 @@ def sliding(g: Geometry) -> Sliding:
     keys, ends = numbered_ends(paired(across, g.group[:, joint[edge]], n_groups))
     label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
     group = (keys % n_groups).astype(np.intp)
-    planes = Slides(edge.astype(np.intp), ends, keys, group, label)
+    planes = Translations(edge.astype(np.intp), ends, keys, group, label)
     sizes = (len(at_will.label), *(count(of.label) for of in (lines, planes, at_will)))
     begin = PartNumbers(*np.cumsum(sizes).tolist())
     return Sliding(joint, directions, at_will, lines, placed, planes, normal, of_pair, rank, begin)
@@ -328,19 +329,19 @@ def _directions(g: Geometry, at_will: Placement) -> Directions:
     return Directions(label, axes, of_label, of_part)
 
 
-def _normals(d: Directions, slides: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return places of slides' directions in their parts, normals by pairs, and the normals."""
+def _normals(d: Directions, used: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return ranks of prismatic directions in their parts, normals by pairs, and the normals."""
     rank = np.full(len(d.vector), -1, dtype=np.intp)
-    of_pair = np.full((len(d.vector), MANY_SLIDES), -1, dtype=np.intp)
-    slides = slides[np.argsort(d.part[slides], kind="stable")]
-    slides = slides[np.bincount(d.part[slides], minlength=1)[d.part[slides]] <= MANY_SLIDES]
-    part = d.part[slides]
-    rank[slides] = np.arange(len(slides)) - np.searchsorted(part, part)
-    steps = range(1, min(MANY_SLIDES, len(part)))
+    of_pair = np.full((len(d.vector), MANY_DIRECTIONS), -1, dtype=np.intp)
+    used = used[np.argsort(d.part[used], kind="stable")]
+    used = used[np.bincount(d.part[used], minlength=1)[d.part[used]] <= MANY_DIRECTIONS]
+    part = d.part[used]
+    rank[used] = np.arange(len(used)) - np.searchsorted(part, part)
+    steps = range(1, min(MANY_DIRECTIONS, len(part)))
     at = [np.flatnonzero(part[step:] == part[:-step]) for step in steps]
     none = [np.zeros(0, dtype=np.intp)]
-    one = slides[np.concatenate(none + at)]
-    other = slides[np.concatenate(none + [k + step for k, step in zip(at, steps, strict=True)])]
+    one = used[np.concatenate(none + at)]
+    other = used[np.concatenate(none + [k + step for k, step in zip(at, steps, strict=True)])]
     normal = np.cross(d.vector[one], d.vector[other])
     normal /= np.linalg.norm(normal, axis=1)[:, None]
     normal *= signs(normal)
@@ -401,16 +402,16 @@ def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ..
     inside = inside[np.argsort(g.code[inside] != FIXED, kind="stable")]
     return (
         Links(Kind.RIGID, inside, g.body_ends[:, inside], s.begin.bodies + np.arange(n_bodies)),
-        _line_links(g, s, Kind.TURN),
-        Links(Kind.SLIDE, joint, lines.ends, lines.group),
+        _line_links(g, s, Kind.ROTATION),
+        Links(Kind.LINE_TRANSLATION, joint, lines.ends, lines.group),
         _line_links(g, s, Kind.SCREW, parameter),
-        Links(Kind.SLIDES, joint[planes.edge], planes.ends, planes.group),
+        Links(Kind.PLANE_TRANSLATION, joint[planes.edge], planes.ends, planes.group),
         _line_links(g, s, Kind.CYLINDER),
         Links(Kind.SPHERE, *point_links(g)),
         Links(Kind.TRANSLATION, joint, g.group[:, joint], np.arange(count(g.bodies.label))),
         _plane_links(g, s),
         _numbered(
-            Kind.SCHOENFLIES,  # directions, which all slides take along
+            Kind.SCHOENFLIES,  # directions, which all prismatic joints keep
             of_axes := g.joints(*IN_KIND[Kind.SCHOENFLIES]),
             s.begin.at_will + s.at_will.label[g.group[:, of_axes]],
             s.directions.label[:, of_axes],
@@ -419,20 +420,20 @@ def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ..
 
 
 def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = None) -> Links:
-    """Link lines; those along a slide belong to all that slides along them, in cylinders."""
+    """Link lines; in cylinders, one along a prismatic joint is that of both its groups."""
     joint = g.joints(*IN_KIND[kind])
     group, d = g.group[:, joint], s.directions
     direction = d.label[:, joint]
     part, axis, point = group.copy(), d.axis[:, joint], g.point[:, joint]
     if kind == Kind.CYLINDER:
-        place = find(s.lines.keys, paired(group, direction, max(len(d.vector), 1)))
-        slides = place >= 0
-        turn = s.placed.rotation[place[slides]]
+        index = find(s.lines.keys, paired(group, direction, max(len(d.vector), 1)))
+        slides = index >= 0
+        turn = s.placed.rotation[index[slides]]
         axis, point = axis.copy(), point.copy()
         axis[slides] = np.einsum("kab,kb->ka", turn, axis[slides])
         point[slides] = np.einsum("kab,kb->ka", turn, point[slides])
-        point[slides] += s.placed.offset[place[slides]]
-        part[slides] = s.begin.lines + s.lines.label[place[slides]]
+        point[slides] += s.placed.offset[index[slides]]
+        part[slides] = s.begin.lines + s.lines.label[index[slides]]
     size = sizes(part.ravel(), point.reshape(-1, 3), int(part.max(initial=0)) + 1)
     numbers = np.cross(point, axis) / size[part][..., None]
     if pitch is not None:
@@ -444,17 +445,17 @@ def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = 
 
 
 def _plane_links(g: Geometry, s: Sliding) -> Links:
-    """Link normals; a slide across a normal takes it along."""
+    """Link normals; a prismatic joint across a normal keeps it."""
     joint = g.joints(*IN_KIND[Kind.PLANE])
     group, d = g.group[:, joint], s.directions
     normal = d.label[:, joint]
     if len(s.joint) == 0 or len(joint) == 0:
         return _numbered(Kind.PLANE, joint, group, normal)
-    along = np.flatnonzero(s.rank >= 0)  # the directions of slides, by part
+    along = np.flatnonzero(s.rank >= 0)  # the directions of prismatic joints, by part
     along = along[np.lexsort((s.rank[along], d.part[along]))]
     first = np.searchsorted(d.part[along], d.part[normal])
     last = np.searchsorted(d.part[along], d.part[normal], side="right")
-    one, other = np.full(normal.shape, -1), np.full(normal.shape, -1)  # slides across a normal
+    one, other = np.full(normal.shape, -1), np.full(normal.shape, -1)  # directions across a normal
     for step in range(int((last - first).max(initial=0))):
         is_there = first + step < last
         slide = along[np.minimum(first + step, len(along) - 1)]
@@ -462,13 +463,13 @@ def _plane_links(g: Geometry, s: Sliding) -> Links:
         across = is_there & (np.abs(cosine) <= ELEMENT_TOLERANCE)
         other = np.where(across & (one >= 0), slide, other)
         one = np.where(across & (one < 0), slide, one)
-    place = find(s.lines.keys, paired(group, one, len(d.vector)))
-    is_alone = (one >= 0) & (other < 0) & (place >= 0)
-    part = np.where(is_alone, s.begin.lines + s.lines.label[place], group)
+    index = find(s.lines.keys, paired(group, one, len(d.vector)))
+    is_alone = (one >= 0) & (other < 0) & (index >= 0)
+    part = np.where(is_alone, s.begin.lines + s.lines.label[index], group)
     if len(s.normal):
         plane = s.of_pair[one, s.rank[other]]
-        place = find(s.planes.keys, paired(plane, group, count(g.bodies.label)))
-        part = np.where((other >= 0) & (place >= 0), s.begin.planes + s.planes.label[place], part)
+        index = find(s.planes.keys, paired(plane, group, count(g.bodies.label)))
+        part = np.where((other >= 0) & (index >= 0), s.begin.planes + s.planes.label[index], part)
     return _numbered(Kind.PLANE, joint, part, paired(part, normal, len(d.vector)))
 
 
