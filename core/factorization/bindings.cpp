@@ -121,7 +121,7 @@ void bind_factorization(nb::module_& m) {
   def_kernel<"row_indices(offsets, row, column, base, stride, n_values)">(m, &row_indices);
   def_kernel<"saddle_scales(matrix, inverse, scale)">(m, &saddle_scales);
   def_kernel<"fill_saddle(matrix, scale, shift, slot_D, slot_A, slot_At, data)">(m, &fill_saddle);
-  def_kernel<"schur_products(indptr, incidence, place)">(m, &schur_products);
+  def_kernel<"schur_products(indptr, incidence, position)">(m, &schur_products);
   def_kernel<"fill_schur(matrix, inverse, scale, contributions, data)">(m, &fill_schur);
   def_kernel<"dual_rhs(matrix, inverse, rhs)">(m, &dual_rhs);
   def_kernel<"primal_solution(matrix, inverse, rhs, y)">(m, &primal_solution);

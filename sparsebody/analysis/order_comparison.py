@@ -184,10 +184,10 @@ class ForeignComparison:
 
     def judged(self, order: IntArray, name: str) -> ForeignComparison:
         """Return the comparison with an order of the blocks or scalar rows of the file."""
-        pattern, place = self.comparison.pattern, positions(self.block)
-        of_file = BlockPattern(pattern.block_sizes[place], np.zeros((0, 2), dtype=np.intp))
+        pattern, position = self.comparison.pattern, positions(self.block)
+        of_file = BlockPattern(pattern.block_sizes[position], np.zeros((0, 2), dtype=np.intp))
         blocks, remark = _in_blocks(of_file, order)
-        lines = judge_order(pattern, place[blocks], name, remark)
+        lines = judge_order(pattern, position[blocks], name, remark)
         return ForeignComparison(self.comparison.with_lines(*lines), self.block)
 
     @property
