@@ -41,7 +41,7 @@ void bind_block_ldl(nb::module_& m) {
   def_keeping<"__init__(layout)">(factors, construct<Factors, const Layout&>);
   factors.def_rw("threads", &Factors::threads, "Threads that an elimination may use; nothing else depends on them.")
       .def_prop_ro("values", &values_of, nb::sig("def values(self) -> numpy.typing.NDArray[numpy.float64]"),
-                   "All numbers, in place.");
+                   "All values, as a view.");
   def_kernel<"eliminate(rows, rhs, shift)">(factors, &Factors::eliminate, "Eliminate all pivots; return the status.");
   def_kernel<"factorize(rows, rhs)">(
       factors, &Factors::factorize,
@@ -62,7 +62,7 @@ void bind_block_qr(nb::module_& m) {
                                 "Return regular, or the first dual row that depends on others to rounding.");
   def_kernel<"factorize(rows, rhs, y)">(
       type, nb::overload_cast<ConstraintRows, View<const double>, View<double>>(&BlockQR::factorize),
-      "The same; also fill y with Q' f - R'^-1 gamma.");
+      "Factorize along with a right-hand side; also fill y with Q' f - R'^-1 gamma.");
   def_kernel<"substitute_back(x)">(type, nb::overload_cast<View<double>>(&BlockQR::substitute_back, nb::const_),
                                    "Replace x by R^-1 x.");
   def_kernel<"solve(rows, rhs, x, accurate, corrections)">(

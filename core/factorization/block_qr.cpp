@@ -327,7 +327,10 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
 
     // Columns, and where they are in the parent's front.
     const Index p = tree.parent[j];
-    for (Index i = 0; i < size(j); ++i) columns_.push_back(first_row(j) + std::uint32_t(i)), parent_columns_.push_back(0);
+    for (Index i = 0; i < size(j); ++i) {
+      columns_.push_back(first_row(j) + std::uint32_t(i));
+      parent_columns_.push_back(0);
+    }
     Index parent_column = 0;
     const Index* other = p >= 0 ? tree.later_than(p).begin() : nullptr;
     for (const Index k : tree.later_than(j)) {
@@ -402,7 +405,7 @@ SB_INLINE double square_of(const double* v) {
 
 }  // namespace
 
-// Prefetches what the eighth front from here on will use, if all are of planar joints.
+// Prefetches what the eighth front from here on will use, by the sizes of fronts of planar joints.
 void BlockQR::prefetch_front(Index j, ConstraintRows A) const {
   const Front& front = fronts_[j];
   prefetch(fronts_.data() + j + 8);

@@ -222,7 +222,7 @@ class MultifrontalQR {
   std::vector<double> remainder_;
 };
 
-// The largest parts that hold at most an eighth of all, which can be decided at the same time.
+// The largest parts that hold at most an eighth of all parts: disjoint, so that they can be decided at the same time.
 inline std::vector<Index> independent_parts(const PartTree& tree) {
   const Index n = tree.parent.size();
   const auto is_small = [&](Index part) { return part - tree.first[part] < n / 8; };

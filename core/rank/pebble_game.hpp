@@ -81,7 +81,8 @@ class PebbleGame {
   std::vector<Index> queue_;
 };
 
-// Number of bars of each joint that are independent in general position. nodes (n_joints, 2) in 0 .. n - 1; bars (n_joints,), at most k each.
+// Number of bars of each joint that are independent in general position. nodes (n_joints, 2) in 0 .. n - 1; bars
+// (n_joints,), at most k each.
 inline Array<Index> independent_bars(View<const Index, 2> nodes, View<const Index> bars, Index n, Index k) {
   PebbleGame game(n, k);
   Array<Index> accepted(nodes.rows());

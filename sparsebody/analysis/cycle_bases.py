@@ -125,7 +125,7 @@ def compare_loop_bases(
     Raises
     ------
     UnknownNameError
-        For a basis that is not there.
+        For an unknown basis.
     ModelError
         If there are more than MOST_LOOPS loops, or the seed is negative.
     """

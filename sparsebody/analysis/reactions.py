@@ -40,7 +40,12 @@ from sparsebody.sparse.cycles import Cycles, short_cycles
 from sparsebody.sparse.pattern import BlockPattern, biconnected_components
 from sparsebody.sparse.row_choices import part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.tolerances import CIRCULATION_TOLERANCE, CLEAR_GAP, REMAINDER_FLOOR
+from sparsebody.tolerances import (
+    CIRCULATION_TOLERANCE,
+    CLEAR_GAP,
+    LEAST_DIVISOR,
+    REMAINDER_FLOOR,
+)
 
 N_SAMPLES = 6  # random circulations: as many as a joint's wrench has components
 MOST_CORRECTIONS = 6  # of seminormal equations; one or two are usual
@@ -430,7 +435,7 @@ def determined_reactions(
     used = [LOOPS] * bool(np.any(by_loops) and method != "random") + [RANDOM] * bool(is_open.any())
     return ReactionReport(
         joint_names=system.joint_names,
-        carried=carried > 1e-12,
+        carried=carried > 1e-12,  # more than rounding of unit rows
         unique=unique,
         freedom=_ranks(np.where(unique[:, :, None], 0.0, sample)),
         dimension=int(np.maximum(size, by_loops).sum()),
@@ -455,7 +460,7 @@ def _zeros(size: FloatArray) -> tuple[BoolArray, float]:
     """Return which sizes (n, 6) are rounding, those below the widest gap, and that gap."""
     floor = REMAINDER_FLOOR * float(size.max(initial=0.0))
     ordered = np.sort(np.append(size.clip(min=floor), floor))
-    ratio = ordered[1:] / np.maximum(ordered[:-1], 1e-300)
+    ratio = ordered[1:] / np.maximum(ordered[:-1], LEAST_DIVISOR)
     k = int(np.argmax(ratio))
     return size <= ordered[k], float(ratio[k])
 
