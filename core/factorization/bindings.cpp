@@ -41,7 +41,7 @@ void bind_block_ldl(nb::module_& m) {
   def_keeping<"__init__(layout)">(factors, construct<Factors, const Layout&>);
   factors.def_rw("threads", &Factors::threads, "Threads that an elimination may use; nothing else depends on them.")
       .def_prop_ro("values", &values_of, nb::sig("def values(self) -> numpy.typing.NDArray[numpy.float64]"),
-                   "All numbers, in place.");
+                   "All values, as a view.");
   def_kernel<"eliminate(rows, rhs, shift)">(factors, &Factors::eliminate, "Eliminate all pivots; return the status.");
   def_kernel<"factorize(rows, rhs)">(
       factors, &Factors::factorize,
@@ -62,7 +62,7 @@ void bind_block_qr(nb::module_& m) {
                                 "Return regular, or the first dual row that depends on others to rounding.");
   def_kernel<"factorize(rows, rhs, y)">(
       type, nb::overload_cast<ConstraintRows, View<const double>, View<double>>(&BlockQR::factorize),
-      "The same; also fill y with Q' f - R'^-1 gamma.");
+      "Factorize along with a right-hand side; also fill y with Q' f - R'^-1 gamma.");
   def_kernel<"substitute_back(x)">(type, nb::overload_cast<View<double>>(&BlockQR::substitute_back, nb::const_),
                                    "Replace x by R^-1 x.");
   def_kernel<"solve(rows, rhs, x, accurate, corrections)">(
@@ -121,7 +121,7 @@ void bind_factorization(nb::module_& m) {
   def_kernel<"row_indices(offsets, row, column, base, stride, n_values)">(m, &row_indices);
   def_kernel<"saddle_scales(matrix, inverse, scale)">(m, &saddle_scales);
   def_kernel<"fill_saddle(matrix, scale, shift, slot_D, slot_A, slot_At, data)">(m, &fill_saddle);
-  def_kernel<"schur_products(indptr, incidence, place)">(m, &schur_products);
+  def_kernel<"schur_products(indptr, incidence, position)">(m, &schur_products);
   def_kernel<"fill_schur(matrix, inverse, scale, contributions, data)">(m, &fill_schur);
   def_kernel<"dual_rhs(matrix, inverse, rhs)">(m, &dual_rhs);
   def_kernel<"primal_solution(matrix, inverse, rhs, y)">(m, &primal_solution);

@@ -27,7 +27,8 @@ SB_INLINE auto with_constant_size(std::uint32_t size, F&& f) { return with_const
 template <class F>
 SB_INLINE auto with_lanes(std::uint32_t rows, F&& f) { return with_constant<4, 8>(lanes_of(rows), f); }
 
-// A vector in padded order of which only a part is kept; blocks may stand out by 8.
+// A ring buffer of a vector in padded order: row r at r modulo its length, a power of two; 8 more entries take the end
+// of a block that begins at its last rows.
 struct Window {
   double* data;
   std::uint32_t mask;
@@ -85,7 +86,7 @@ SB_INLINE void take_block(const Fill& fill, const FillRows& A, double* values) {
     if constexpr (adds) column += decltype(column)::load(block);
     column.store(block);
   };
-  double* const block = values + fill.place;
+  double* const block = values + fill.offset;
   if (fill.by_row) {
     with_size(fill.n_rows, [&](auto n) SB_UNROLL {
       for (Index k = 0; k < Index(fill.n_columns); ++k)
@@ -111,18 +112,18 @@ SB_INLINE void open(const Layout& layout, const Pivot& pivot, const FillRows& A,
   const auto clear = [&](Index begin, Index end) SB_UNROLL {
     for (Index i = begin; i < end; i += 4) Vec<4>{}.store(values + i);
   };
-  Index place = pivot.start;
+  Index filled_end = pivot.start;
   for (std::uint32_t f = pivot.first_fill; f < following.first_fill; ++f) {
     const Fill& fill = layout.fills[f];
-    if (Index(fill.place) < place) {  // a joint of a body with itself
+    if (Index(fill.offset) < filled_end) {  // a joint of a body with itself
       take_block<true>(fill, A, values);
       continue;
     }
-    clear(place, fill.place);
+    clear(filled_end, fill.offset);
     take_block<false>(fill, A, values);
-    place = Index(fill.place) + Index(pivot.size) * lanes_of(fill.by_row ? fill.n_rows : fill.n_columns);
+    filled_end = Index(fill.offset) + Index(pivot.size) * lanes_of(fill.by_row ? fill.n_rows : fill.n_columns);
   }
-  clear(place, following.start);
+  clear(filled_end, following.start);
 }
 
 // L D L' = P of a positive definite pivot; returns whether it is safe. Columns are taken in pairs, so that only
@@ -371,7 +372,7 @@ Index eliminate(const Layout& layout, Rows rows, View<const double> rhs, double 
 
 namespace {
 
-// Requests what a pivot before this one needs in a backward substitution.
+// Prefetches for a pivot before this one in a backward substitution.
 template <Steps steps>
 SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const FillRows& A, const double* values,
                                const double* rhs, const double* solution) {
@@ -531,8 +532,8 @@ SB_INLINE void substitute_back(const Layout& layout, const FillRows& A, const St
 
 void substitute(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, View<double> solution,
                 Index begin, Index end, Steps steps) {
-  with_constant<both_steps, first_step, second_step>(steps, [&](auto number) {
-    constexpr auto constant_steps = Steps(decltype(number)::value);
+  with_constant<both_steps, first_step, second_step>(steps, [&](auto value) {
+    constexpr auto constant_steps = Steps(decltype(value)::value);
     substitute_back<constant_steps, true>(layout, FillRows(rows), storage, rhs.data(), 1.0, solution.data(), begin, end,
                                           [&](const Pivot& pivot, auto size, auto total) SB_UNROLL {
                                             total.template store<size>(solution.data() + pivot.natural);
@@ -554,8 +555,8 @@ SB_INLINE void open_rows(const Layout& layout, const Pivot& pivot, const double*
   });
 }
 
-// Calls run(steps, begin, end) for the pivots of a part. Of two threads one goes ahead with the first steps, and does both
-// where there is time for it.
+// Calls run(steps, begin, end) for the pivots of a part, in chunks. Of two threads the leading one takes the first steps,
+// and both steps of a chunk while it is far enough ahead.
 template <class Run>
 void run_steps(const Part& part, Index threads, bool is_backward, const Run& run) {
   const std::integral_constant<Steps, both_steps> both;

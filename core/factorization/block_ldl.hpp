@@ -29,20 +29,21 @@ inline constexpr double dual_shift = 0x1p-52;        // of dual pivots, where on
 
 using Rows = View<const double, 3>;                  // A (n_dual_rows, 2, width): each row on its first and second end
 
-// Fills the panels that the pivots in [begin, end) write into first with their part of the matrix and of the
-// right-hand side (n_rows,).
+// Initializes each panel whose first update comes from a pivot in [begin, end): with its blocks of the matrix and its
+// part of the right-hand side (n_rows,).
 void open_panels(const Layout& layout, Rows rows, View<const double> rhs, const Storage& storage, Index begin,
                  Index end);
 
-// Eliminates the pivots in [begin, end) of one part, those before them being done: fills `values` with the factors, and
-// with what the elimination makes of the right-hand side (n_rows,). Dual pivots are moved away from zero by `shift`
+// Eliminates the pivots in [begin, end) of one part, those before them being done: fills `values` with the factors and,
+// in the spare lanes, D^-1 L^-1 rhs for the right-hand side (n_rows,). Dual pivots are moved away from zero by `shift`
 // times what they were before other dual ones took from them, or by -shift itself if that is negative. Returns
-// `regular`, or `doubtful` - number of the first pivot that may be nothing but rounding; without a shift the
+// `regular`, or `doubtful` - index of the first pivot that may be nothing but rounding; without a shift the
 // elimination ends there. Their panels are opened on the way unless they are open.
 Index eliminate(const Layout& layout, Rows rows, View<const double> rhs, double shift, const Storage& storage,
                 Index begin, Index end, bool are_open = false);
 
-// Steps at pivots: both, the one that others wait for, or the other one; two threads take one each.
+// The two steps of a substitution at a pivot: the first gives what other pivots read, the second what none does; two
+// threads take one each.
 enum Steps { both_steps, first_step, second_step };
 
 // Fills the solution (n_rows,) for the right-hand side that came with the factorization, in the rows of the

@@ -307,7 +307,7 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     n_columns += size(j);
     for (const Index k : tree.later_than(j)) n_columns += size(k);
   }
-  fronts_.reserve(m + 1), parts_.reserve(2 * m), columns_.reserve(n_columns), places_.reserve(n_columns);
+  fronts_.reserve(m + 1), parts_.reserve(2 * m), columns_.reserve(n_columns), parent_columns_.reserve(n_columns);
   Front next{};
   Index height = 0, largest_front = 0, n_begun = 0;
   for (Index j = 0; j < m; ++j) {
@@ -327,19 +327,22 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
 
     // Columns, and where they are in the parent's front.
     const Index p = tree.parent[j];
-    for (Index i = 0; i < size(j); ++i) columns_.push_back(first_row(j) + std::uint32_t(i)), places_.push_back(0);
-    Index place = 0;
+    for (Index i = 0; i < size(j); ++i) {
+      columns_.push_back(first_row(j) + std::uint32_t(i));
+      parent_columns_.push_back(0);
+    }
+    Index parent_column = 0;
     const Index* other = p >= 0 ? tree.later_than(p).begin() : nullptr;
     for (const Index k : tree.later_than(j)) {
       if (k != p) {
-        if (place == 0) place = size(p);
-        for (; *other != k; ++other) place += size(*other);
+        if (parent_column == 0) parent_column = size(p);
+        for (; *other != k; ++other) parent_column += size(*other);
       }
       for (Index i = 0; i < size(k); ++i) {
         columns_.push_back(first_row(k) + std::uint32_t(i));
-        places_.push_back(std::uint32_t(place + i));
+        parent_columns_.push_back(std::uint32_t(parent_column + i));
       }
-      if (k != p) place += size(k), ++other;
+      if (k != p) parent_column += size(k), ++other;
     }
 
     // Blocks of A on its new primal blocks, whose rows come after those of children.
@@ -402,12 +405,12 @@ SB_INLINE double square_of(const double* v) {
 
 }  // namespace
 
-// Prefetches what the eighth front from here on will use, if all are of planar joints.
+// Prefetches what the eighth front from here on will use, by the sizes of fronts of planar joints.
 void BlockQR::prefetch_front(Index j, ConstraintRows A) const {
   const Front& front = fronts_[j];
   prefetch(fronts_.data() + j + 8);
   prefetch(columns_.data() + front.first_column + 64);
-  prefetch(places_.data() + front.first_column + 64);
+  prefetch(parent_columns_.data() + front.first_column + 64);
   prefetch(parts_.data() + front.first_part + 16);
   prefetch(parts_.data() + front.first_part + 18);
   prefetch(R_.data() + front.start + 128);
@@ -421,14 +424,14 @@ void BlockQR::prefetch_front(Index j, ConstraintRows A) const {
 void BlockQR::add_contribution(Index child, double* rows, double* gamma, double* f, Index stride, Index& top) {
   const Front& front = fronts_[child];
   const double* block = stack_.data() + front.stack;
-  const std::uint32_t* const first = places_.data() + front.first_column + front.size;
-  const std::uint32_t* const last = places_.data() + front.first_column + front.n_columns;
+  const std::uint32_t* const first = parent_columns_.data() + front.first_column + front.size;
+  const std::uint32_t* const last = parent_columns_.data() + front.first_column + front.n_columns;
   double* row = rows + top * stride;
   for (Index r = front.n_remaining(); r > 0; --r, ++top, row += stride) {
-    for (const auto* place = first; place < last; ++place) row[*place] = *block++;
+    for (const auto* parent_column = first; parent_column < last; ++parent_column) row[*parent_column] = *block++;
     f[top] = *block++;
   }
-  for (const auto* place = first; place < last; ++place) gamma[*place] += *block++;
+  for (const auto* parent_column = first; parent_column < last; ++parent_column) gamma[*parent_column] += *block++;
 }
 
 // Fills the front with contribution blocks and with rows of A', which bring their part of the right-hand side.

@@ -138,7 +138,7 @@ class BlockQR {
   ConstraintPattern pattern_;
   std::vector<Front> fronts_;            // in elimination order; the last one only ends ranges
   std::vector<std::uint32_t> columns_;   // the dual row of each column of each front
-  std::vector<std::uint32_t> places_;    // the column in the parent's front, except of pivots
+  std::vector<std::uint32_t> parent_columns_;  // the column in the parent's front, except of pivots
   std::vector<std::uint32_t> children_;  // by parent
   std::vector<Part> parts_;              // by front
   Array<double> R_;                 // by front, the inverse of its diagonal in place of that

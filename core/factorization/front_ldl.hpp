@@ -1,4 +1,4 @@
-// L D L' of the leading rows of a dense symmetric front, of which the Schur complement is left:
+// L D L' of the leading rows of a dense symmetric front, and the Schur complement C* of the others:
 //
 //   [A  B]   [L1   ] [D    ] [L1' L2']
 //   [B' C] = [L2  1] [   C*] [    1  ],   V = D L2' = L1^-1 B,   C* = C - L2 V.
@@ -43,7 +43,7 @@ struct Front : PivotRows {
   bool is_whole = false;          // both triangles of C are stored, and there are at most six pivots
 };
 
-// Numbers of scratch that `eliminate` needs.
+// Doubles of scratch that `eliminate` needs.
 Index scratch_size(Index n_pivots, Index n_below);
 
 // Eliminates the pivots. Dual ones are moved away from zero by `shift` times their reference, or by -shift itself if

@@ -221,7 +221,7 @@ Array<Fill> make_fills(const Nodes& nodes, Array<Pivot>& pivots, const Blocks& b
         std::uint32_t(pivot.start + pivot.size * lanes_above(nodes, pivots, holder, nodes.below(holder, later)));
     const Index first = pivot.first_fill;
     Index line = first + n_filled[holder]++;  // sorted by insertion
-    for (; line > first && fills[line - 1].place > offset; --line) fills[line] = fills[line - 1];
+    for (; line > first && fills[line - 1].offset > offset; --line) fills[line] = fills[line - 1];
     const bool by_row = later == blocks.position[blocks.n_primal() + d];
     fills[line] = {std::uint32_t(blocks.first_row_of_a(d)),
                    std::uint32_t(side),

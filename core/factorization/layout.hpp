@@ -39,7 +39,7 @@ struct Below {  // a block below a pivot
   std::uint32_t row, rows;  // first row in padded order, and their number; none: an empty block
 };
 struct Fill {  // a block of A
-  std::uint32_t a_row, side, place, by_row, n_rows, n_columns;  // place: in `values`; by_row: rows of A are rows of it
+  std::uint32_t a_row, side, offset, by_row, n_rows, n_columns;  // offset in `values`; by_row: rows of A are rows of it
 };
 struct Part {
   Index begin, contributions, end;  // its pivots, and up to `end` its contributions to common ancestors

@@ -169,7 +169,7 @@ class Multifrontal {
       add_contribution(runs, workspace_.data() + from.contribution, from.n_below, front);
     }
   }
-  // Numbers of the rows below a supernode's pivots, with room to pad them.
+  // Entries of x in the rows below a supernode's pivots, with room to pad them.
   double* below_of(Index s) { return below_x_.data() + nodes_.nodes[s].first_below + 4 * s; }
   // y = D^-1 L^-1 f in the pivots of a supernode. What these take from the rows below goes from front to front.
   void substitute(Index s, const double* f) {

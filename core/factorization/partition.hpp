@@ -22,7 +22,7 @@ inline constexpr Index fewest_blocks = 1 << 15;      // of fewer a thread takes 
 inline constexpr Index most_parts = 8;
 inline constexpr double work_of_block = 500.0;      // flops that take as long as what a pivot costs besides its flops
 inline constexpr double smallest_share = 1.0 / 64;  // of all work in a part
-inline constexpr double worthwhile = 0.7;           // share of all work that may be left on the longest path
+inline constexpr double largest_path_share = 0.7;           // share of all work that may be left on the longest path
 inline constexpr double more_work = 1.1;            // that elimination from both ends may need
 
 // The elimination tree of an order whose subtrees are in one piece each, and the work in it.
@@ -119,10 +119,9 @@ inline Partition in_parts(const Tree& tree, const Cut& cut) {
   return result;
 }
 
-// An order with its second half turned round. The fronts of a path are a path decomposition of its graph; a node first
-// appears in that of its first neighbour. Leaving backwards in this sequence, nodes meet no others than in these
-// fronts.
-// Bodlaender (1998), Theor. Comput. Sci. 209:1.
+// The order with its second half reversed, for an elimination tree that is a path. Its fronts are the bags of a path
+// decomposition, a node being in those from its first neighbour's to its own: so nodes that are eliminated in the reverse
+// sequence of their first bags have fronts within these bags. Bodlaender (1998), Theor. Comput. Sci. 209:1.
 inline Array<Index> from_both_ends(const Graph& graph, Indices order) {
   const Index n = order.size(), half = n / 2;
   std::vector<Index> position(n), first(n);
@@ -147,16 +146,16 @@ inline Partition partition(const Graph& graph, Indices sizes, Indices order, Ind
   if (order.size() < fewest) return {postordered(graph, order), Array<Index>(1)};
   Tree tree = make_tree(graph, sizes, order);
   const Cut cut = best_cut(tree);
-  return cut.longest > worthwhile * tree.total ? whole(std::move(tree)) : in_parts(tree, cut);
+  return cut.longest > largest_path_share * tree.total ? whole(std::move(tree)) : in_parts(tree, cut);
 }
 
-// The same, but where the tree is a path, as that of a ladder from one end to the other, it is eliminated from both ends
+// A partition in which a tree that is a path, as that of a ladder from one end to the other, is eliminated from both ends
 // if that takes hardly more work. For QR: LDL' loses the last pivots of a half that nothing holds from 10^5 bodies on.
 inline Partition partition_from_both_ends(const Graph& graph, Indices sizes, Indices order,
                                           Index fewest = fewest_blocks) {
   if (order.size() < fewest) return {postordered(graph, order), Array<Index>(1)};
   Tree tree = make_tree(graph, sizes, order);
-  const double limit = worthwhile * tree.total, most_work = more_work * tree.total;
+  const double limit = largest_path_share * tree.total, most_work = more_work * tree.total;
   if (const Cut cut = best_cut(tree); cut.longest <= limit) return in_parts(tree, cut);
   const Tree turned = make_tree(graph, sizes, from_both_ends(graph, order));
   const Cut cut = best_cut(turned);

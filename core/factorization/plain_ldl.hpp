@@ -17,7 +17,7 @@ struct Columns {
   Index height(Index p) const { return sizes[p] > 0 ? (base[p + 1] - base[p]) / sizes[p] : 0; }
 };
 
-// Overwrites the matrix by L, and D in the place of its ones. Returns -1 or the position of a block with a pivot
+// Overwrites the matrix by L, with D in place of its unit diagonal. Returns -1 or the position of a block with a pivot
 // that is zero or not finite, and the multiplications, divisions and additions that were done.
 std::pair<Index, std::int64_t> factorize(View<const Index> sizes, View<const Index> base, View<const Index> start,
                                          View<const Index> below, View<double> values);

@@ -288,15 +288,15 @@ inline void fill_saddle(const Saddle& K, View<const double> scale, double shift,
 
 // ---- Schur complement --------------------------------------------------------------------------------------------
 
-// (p, side of p, q, side of q) of all block products in the lower triangle of A D^-1 A', dual block p at position place[p].
+// (p, side of p, q, side of q) of all block products in the lower triangle of A D^-1 A', dual block p at position[p].
 // incidence (k, 2): (dual block, side) at each primal block, in the ranges of indptr.
 inline Array<Index, 2> schur_products(View<const Index> indptr, View<const Index, 2> incidence,
-                                      View<const Index> place) {
+                                      View<const Index> position) {
   std::vector<std::array<Index, 4>> products;
   for (Index i = 0; i + 1 < indptr.size(); ++i)
     for (Index a = indptr[i]; a < indptr[i + 1]; ++a)
       for (Index b = indptr[i]; b < indptr[i + 1]; ++b)
-        if (place[incidence(a, 0)] >= place[incidence(b, 0)])
+        if (position[incidence(a, 0)] >= position[incidence(b, 0)])
           products.push_back({incidence(a, 0), incidence(a, 1), incidence(b, 0), incidence(b, 1)});
   Array<Index, 2> result({Index(products.size()), 4});
   for (std::size_t k = 0; k < products.size(); ++k) std::copy_n(products[k].data(), 4, result.data() + 4 * k);

@@ -1,8 +1,8 @@
 // The supernodes of L for [1 A'; A 0] in a given order, and where everything lies in their fronts.
 //
 // Blocks with nearly the same structure are eliminated together, in one dense front: Ashcraft and Grimes (1989), ACM
-// TOMS 15:291. Fronts form a tree, numbered in postorder; what is left of each is its contribution, which is added to
-// the front of its parent: Liu (1992), SIAM Review 34:82. A primal block that no earlier pivot changes is constant: a
+// TOMS 15:291. Fronts form a tree, numbered in postorder; the Schur complement of each is its contribution, which is added
+// to the front of its parent: Liu (1992), SIAM Review 34:82. A primal block that no earlier pivot changes is constant: a
 // leaf whose factors are rows of A, so that only its contribution is computed.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Supernode {
 // A block of A in the rows of pivots, or of a constant block.
 struct Entry {
   Index a_row, side, n_rows, n_columns;
-  Index offset, row_stride, column_stride;  // of its numbers
+  Index offset, row_stride, column_stride;  // of its values in the front
 };
 struct Child {
   Index node, first_run;
@@ -152,7 +152,7 @@ struct Supernodes {
       is_odd[s] = parent >= 0 && !is_odd[parent];
       is_top[s] = subtree_flops[s] > largest_task * flops;
     }
-    const auto place = [&](Index first, Index last) {  // returns where the scratch begins
+    const auto stack = [&](Index first, Index last) {  // returns where the scratch begins
       Index height[2] = {}, most[2] = {}, scratch = 0;
       for (Index s = first; s < last; ++s) {
         Supernode& node = nodes[s];
@@ -170,7 +170,7 @@ struct Supernodes {
     for (Index s = 0, first = 0; s < n; ++s) {
       task_of[s] = Index(tasks.size());
       if (!is_top[s] && nodes[s].parent >= 0 && !is_top[nodes[s].parent]) continue;
-      tasks.push_back({first, s + 1, place(first, s + 1)});
+      tasks.push_back({first, s + 1, stack(first, s + 1)});
       first = s + 1;
     }
     for (const Task& task : tasks) {

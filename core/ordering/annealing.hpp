@@ -13,7 +13,7 @@
 
 namespace sparsebody {
 
-// The numbers of numpy.random.Generator.
+// Random numbers of a numpy.random.Generator.
 struct Random {
   bitgen_t* bits;
 

@@ -9,8 +9,9 @@
 
 namespace sparsebody {
 
-// The bodies so that few rows are in flight. In `sequence` every component is in one piece; the sweep of a component
-// begins at `start` of n_starts bodies, from its first to its last.
+// The bodies in an order of small cuts: the rows of joints between bodies taken and not yet taken are few. In `sequence`
+// every component is in one piece; its sweep begins at number `start` of n_starts bodies, spaced evenly from its first to
+// its last.
 inline Array<Index> pathwidth_sweep(View<const Index, 2> ends, Indices joint_size, Indices sequence, Index start,
                                     Index n_starts) {
   const Index n = sequence.size();
@@ -19,14 +20,14 @@ inline Array<Index> pathwidth_sweep(View<const Index, 2> ends, Indices joint_siz
   Array<Index> order(n);
   std::vector<bool> is_taken(n), is_near(n);
   std::vector<Index> queue(n), distance(n, -1);
-  std::vector<Index> growth(n);  // of the rows in flight, when a body is taken
+  std::vector<Index> growth(n);  // of the rows cut, when a body is taken
   for (Index body = 0; body < n; ++body)
     for (Index entry = bodies.start[body]; entry < bodies.start[body + 1]; ++entry)
       if (bodies.indices[entry] >= 0) growth[body] += joint_size[at.edge[entry]];
   std::vector<Index> near;
   for (Index n_placed = 0; n_placed < n;) {
     const Index size = search_from(sequence[n_placed], bodies, queue, distance).size();
-    near.push_back(sequence[n_placed + (size - 1) * start / (n_starts - 1)]);
+    near.push_back(sequence[n_placed + (size - 1) * start / std::max<Index>(n_starts - 1, 1)]);
     is_near[near[0]] = true;
     while (!near.empty()) {
       const auto best = std::ranges::min_element(near, {}, [&](Index body) { return growth[body]; });

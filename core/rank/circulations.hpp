@@ -34,34 +34,34 @@ class Basis {
   double gap = 0.0;  // least remainder kept by the largest one dropped
 
   void clear() {
-    numbers_.clear();
+    vectors_.clear();
     std::fill_n(&q[0][0], 36, std::numeric_limits<double>::quiet_NaN());  // what no finite vectors lead to
   }
   void add(const Vec3<double>& angular, const Vec3<double>& linear) {
-    numbers_.resize(numbers_.size() + 6);
-    double* const x = &numbers_.end()[-6];
+    vectors_.resize(vectors_.size() + 6);
+    double* const x = &vectors_.end()[-6];
     angular.store(x), linear.store(x + 3);
     normalize(x);
   }
   // Orthogonalizes the vectors, the largest remainder first, and the unit vectors along.
   void find(double tolerance, double noise) {
-    const Index n = Index(numbers_.size()) / 6;
-    numbers_.resize(numbers_.size() + 36);
-    const View<double, 2> x(numbers_.data(), {n + 6, 6});
+    const Index n = Index(vectors_.size()) / 6;
+    vectors_.resize(vectors_.size() + 36);
+    const View<double, 2> x(vectors_.data(), {n + 6, 6});
     for (int a = 0; a < 6; ++a) x(n + a, a) = 1.0;
     std::vector<Index> waiting = dense::first_numbers(n + 6);
     double least = std::numeric_limits<double>::infinity(), largest = 0.0;
-    Index n_found = 0;
+    Index n_basis = 0;
     const auto take = [&](Index i, double remainder) {  // orthogonalized twice: Golub and Van Loan (2013), sec. 5.2.9
-      if (n_found == 6) return;
+      if (n_basis == 6) return;
       double* const unit = x[i].data();
-      for (Index k = 0; k < n_found; ++k) dense::add_scaled(unit, -dense::dot(unit, q[k], 6), q[k], 6);
+      for (Index k = 0; k < n_basis; ++k) dense::add_scaled(unit, -dense::dot(unit, q[k], 6), q[k], 6);
       normalize(unit);
-      std::copy_n(unit, 6, q[n_found++]);
+      std::copy_n(unit, 6, q[n_basis++]);
       least = remainder;
     };
     dense::orthogonalize(x, 6, waiting, n, tolerance, take);
-    rank = n_found;
+    rank = n_basis;
     for (; waiting.front() < n; waiting.erase(waiting.begin()))
       largest = std::max(largest, std::sqrt(dense::dot(&x(waiting.front(), 0), &x(waiting.front(), 0), 6)));
     gap = least / std::max(largest, noise);
@@ -74,7 +74,7 @@ class Basis {
     const double size = std::sqrt(dense::dot(x, x, 6));
     for (int a = 0; a < 6; ++a) x[a] /= size;
   }
-  std::vector<double> numbers_;
+  std::vector<double> vectors_;
 };
 
 inline Vec3<double> point(View<const double, 2> points, Index i) { return Vec3<double>::load(&points(i, 0)); }

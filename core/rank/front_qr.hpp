@@ -1,8 +1,8 @@
 // Rank-revealing QR factorization of one dense front of a sparse matrix.
 //
-// Columns are rows of A, grouped by joint; rows are equations A' y = 0 (columns of A) of some bodies, and what earlier
-// fronts have left of such. They are sorted by their leading columns, before which they are zero: a staircase, whose
-// steps are all that a reflection has to cover.
+// Columns are rows of A, grouped by joint; rows are equations A' y = 0 (columns of A) of some bodies, and the rows that
+// remain of earlier fronts. They are sorted by their leading columns, before which they are zero: in this staircase a
+// reflection of a column covers only the rows that begin at or before it.
 // Davis (2011), ACM TOMS 38, 8 (staircases, and columns that are left out); Schreiber and Van Loan (1989), SIAM J. Sci.
 // Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are changed by products).
 #pragma once
@@ -67,9 +67,9 @@ class FrontQR {
 
   static constexpr int lanes = dense::lane_count;
   static constexpr Index panel_columns = 32;
-  static constexpr Index panel_rows = 48;   // fewer rows or columns are not worth a panel
+  static constexpr Index panel_rows = 48;   // with fewer rows, or columns after it, a panel costs more than it saves
   static constexpr Index strip = 192;       // columns that are changed at once
-  static constexpr Index worth_threads = 1 << 16;  // numbers after a panel: 0.4 ms of work, and 0.03 to start a thread
+  static constexpr Index parallel_entries = 1 << 16;  // after a panel: 0.4 ms of work, and 0.03 to start a thread
 
   static Index padded(Index n) { return (n + lanes - 1) / lanes * lanes; }
 
@@ -211,7 +211,7 @@ class FrontQR {
       reflect_block(V_.data(), T_.data(), panel.n_padded, k, row(panel.top) + panel.applied_end + column, stride_,
                     panel.n_rows, std::min(strip, n - column), first, W_.data() + k * column);
     };
-    run_tasks(n_strips, panel.n_rows * n >= worth_threads ? threads_ : 1, reflect);
+    run_tasks(n_strips, panel.n_rows * n >= parallel_entries ? threads_ : 1, reflect);
   }
 
   int threads_;

@@ -47,7 +47,7 @@ struct Parts : PartOfRows {
   double tolerance;
   GraphArrays decided, bodies;         // joints by part, the last one first; bodies by part
   Incidence at_body;               // joints by body
-  std::vector<Index> place_of;     // of a joint, in that sequence
+  std::vector<Index> position;     // of a joint, in that sequence
   std::vector<Index> n_children;
 
   Parts(const PartTree& tree_, const PartOfRows& part, double tolerance_)
@@ -57,7 +57,7 @@ struct Parts : PartOfRows {
     std::iota(last_first.rbegin(), last_first.rend(), Index(0));
     decided = grouped(tree.parent.size(), meeting_parts(tree, ends), last_first);
     bodies = grouped(tree.parent.size(), tree.part_of_body);
-    place_of = positions(decided.indices);
+    position = positions(decided.indices);
     for (const Index parent : tree.parent)
       if (parent >= 0) ++n_children[parent];
   }
@@ -106,8 +106,8 @@ class MultifrontalQR {
     Index group, row, value, n_rows, n_columns;
   };
 
-  Index group_size(Index place) const {
-    const Index j = p_.decided.indices[place];
+  Index group_size(Index position) const {
+    const Index j = p_.decided.indices[position];
     return p_.first_row[j + 1] - p_.first_row[j];
   }
 
@@ -123,20 +123,20 @@ class MultifrontalQR {
         groups_.erase(std::unique(groups_.begin(), groups_.end()), groups_.end());
       }
     }
-    for (const Index place : groups_) slot_[place] = 0;
+    for (const Index position : groups_) slot_[position] = 0;
     const std::size_t n_old = groups_.size();
     for (const Index body : p_.bodies[part])
       for (const Index j : p_.joints(body))
-        if (slot_[p_.place_of[j]] < 0) {
-          slot_[p_.place_of[j]] = 0;
-          groups_.push_back(p_.place_of[j]);
+        if (slot_[p_.position[j]] < 0) {
+          slot_[p_.position[j]] = 0;
+          groups_.push_back(p_.position[j]);
         }
     std::sort(groups_.begin() + n_old, groups_.end());
     std::inplace_merge(groups_.begin(), groups_.begin() + n_old, groups_.end());
     group_start_.assign(1, 0);
-    for (const Index place : groups_) {
-      slot_[place] = group_start_.back();
-      group_start_.push_back(group_start_.back() + group_size(place));
+    for (const Index position : groups_) {
+      slot_[position] = group_start_.back();
+      group_start_.push_back(group_start_.back() + group_size(position));
     }
     const Index n = group_start_.back();
     // the columns of the parts below, and a counting sort of all equations by their leading columns
@@ -169,7 +169,7 @@ class MultifrontalQR {
     }
     for (const Index body : p_.bodies[part])
       if (!p_.joints(body).empty()) append(body);
-    for (const Index place : groups_) slot_[place] = -1;
+    for (const Index position : groups_) slot_[position] = -1;
     if (n_children > 0) {
       stacked_groups_.resize(stack_[base].group);
       stacked_lead_.resize(stack_[base].row);
@@ -179,8 +179,8 @@ class MultifrontalQR {
   }
 
   Index first_slot(Index body) const {
-    Index lead = slot_[p_.place_of[p_.joints(body)[0]]];
-    for (const Index j : p_.joints(body)) lead = std::min(lead, slot_[p_.place_of[j]]);
+    Index lead = slot_[p_.position[p_.joints(body)[0]]];
+    for (const Index j : p_.joints(body)) lead = std::min(lead, slot_[p_.position[j]]);
     return lead;
   }
 
@@ -192,7 +192,7 @@ class MultifrontalQR {
     for (const Index j : p_.joints(body))
       for (int side = 0; side < 2; ++side) {
         if (p_.ends(j, side) != body) continue;
-        const Index shift = slot_[p_.place_of[j]] - p_.first_row[j];
+        const Index shift = slot_[p_.position[j]] - p_.first_row[j];
         for (Index r = p_.first_row[j]; r < p_.first_row[j + 1]; ++r)
           for (Index a = 0; a < p_.sizes[body]; ++a) front_.row(to + a)[shift + r] += p_.rows(r, side, a);
       }
@@ -213,16 +213,16 @@ class MultifrontalQR {
 
   const Parts& p_;
   FrontQR front_;
-  std::vector<Index> slot_;  // by place: a joint's first column in the front, -1 if it is not there
+  std::vector<Index> slot_;  // by position: a joint's first column in the front, -1 if it is not there
   std::vector<Remainder> stack_;
   std::vector<Index> stacked_groups_, stacked_lead_;
   std::vector<double> stacked_values_;
-  std::vector<Index> groups_, group_start_;  // places of the joints in the front, and their first columns
+  std::vector<Index> groups_, group_start_;  // positions of the joints in the front, and their first columns
   std::vector<Index> map_, following_;       // columns of what parts below leave; next row, by leading column
   std::vector<double> remainder_;
 };
 
-// The largest parts that hold at most an eighth of all, which can be decided at the same time.
+// The largest parts that hold at most an eighth of all parts: disjoint, so that they can be decided at the same time.
 inline std::vector<Index> independent_parts(const PartTree& tree) {
   const Index n = tree.parent.size();
   const auto is_small = [&](Index part) { return part - tree.first[part] < n / 8; };
@@ -255,8 +255,9 @@ inline Array<double> row_remainders(const PartTree& tree, const PartOfRows& part
   return remainders;
 }
 
-// About how many operations that needs: the QR of a part has the equations that the parts below leave, on the rows that
-// are decided in it and those that lead out of it. It leaves min(w, max(e - d, 6)): w rows lead out, e are its
+// Estimated flops of that: k reflections of an (m, n) front take 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3, Golub and Van Loan
+// (2013), sec. 5.2.2. m are the equations that the parts below leave, n the rows decided in a part and those that lead
+// out of it. It leaves min(w, max(e - d, 6)): w rows lead out, e are its
 // equations, each of the d rows decided uses up one (Maxwell's count), the six of a rigid motion remain.
 inline double remainder_flops(const PartTree& tree, const PartOfRows& part_of_rows) {
   const auto& [rows, ends, first_row, sizes] = part_of_rows;

@@ -1,4 +1,6 @@
-// Independent bars in general position.
+// Independent bars between rigid bodies in general position: a set of bars is independent if and only if no n' bodies
+// have more than k (n' - 1) of its bars among them. Tay (1984), J. Comb. Theory B 36:95; Lee and Streinu (2008),
+// Discrete Math. 308:1425, for the (k, k) pebble game that decides it: every body has k pebbles, each holds one bar.
 #pragma once
 
 #include <algorithm>
@@ -79,8 +81,8 @@ class PebbleGame {
   std::vector<Index> queue_;
 };
 
-// Number of bars of each joint that are independent in general position: the (k, k) pebble game of Lee and
-// Streinu (2008). nodes (n_joints, 2) in 0 .. n - 1; bars (n_joints,), at most k each.
+// Number of bars of each joint that are independent in general position. nodes (n_joints, 2) in 0 .. n - 1; bars
+// (n_joints,), at most k each.
 inline Array<Index> independent_bars(View<const Index, 2> nodes, View<const Index> bars, Index n, Index k) {
   PebbleGame game(n, k);
   Array<Index> accepted(nodes.rows());

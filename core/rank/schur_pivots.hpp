@@ -11,8 +11,7 @@
 
 namespace sparsebody {
 
-// A pivot is a divisor, and its gap to others a quotient: at least this, the smallest power of ten whose inverse is
-// finite with room for a product.
+// Least pivot: a power of ten near the underflow limit of 2e-308, whose inverse is finite and may be multiplied by 1e7.
 inline constexpr double least_pivot = 1e-300;
 
 // The Schur complement of the rows that touch a body already met and one still to come; an upper triangle.
@@ -43,8 +42,8 @@ class SchurFront {
       }
   }
 
-  // Eliminate some columns (ascending), one after the other: S -= s_i s_i' / d_i. The last rows and columns take their
-  // places.
+  // Eliminate some columns (ascending), one after the other: S -= s_i s_i' / d_i. The last rows and columns move into
+  // the gaps.
   void eliminate(const std::vector<Index>& columns, View<double> pivots) {
     const Index k = Index(columns.size());
     s_.assign(k * stride_, 0.0);
@@ -120,14 +119,16 @@ inline Array<double> schur_pivots(View<const Index> order, Index width, const Pa
   return pivots;
 }
 
-// (threshold, ratio) of the widest gap between pivots, those up to delta counted as delta.
+// (threshold, ratio) of the widest gap between pivots, those up to delta counted as delta; (delta, 1) for pivots that
+// are not finite.
 inline std::pair<double, double> largest_gap(View<const double> pivots, double delta) {
-  // The least and the largest pivot of each octave above delta: a gap of more than 2 lies between octaves.
-  constexpr Index n_octaves = 1100;
+  // The least and the largest pivot of each octave above delta, within which no gap exceeds 2.
+  constexpr Index n_octaves = std::numeric_limits<double>::max_exponent;
   std::vector<double> least(n_octaves, std::numeric_limits<double>::infinity()), largest(n_octaves, 0.0);
   least[0] = largest[0] = delta;
   for (const double pivot : pivots) {
     const double ratio = std::max(pivot / delta, 1.0);
+    if (!std::isfinite(ratio)) return {delta, 1.0};
     const Index octave = std::ilogb(ratio);
     least[octave] = std::min(least[octave], ratio * delta);
     largest[octave] = std::max(largest[octave], ratio * delta);

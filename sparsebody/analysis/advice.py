@@ -26,10 +26,15 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.kinematics.joint_motion import displaced, joint_motion
 from sparsebody.model import Frames, JointType, Mechanism, State, System, connections, forces
-from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE, VIOLATION_TOLERANCE
+from sparsebody.tolerances import (
+    JOINT_SPEED_TOLERANCE,
+    LEAST_DIVISOR,
+    NEARBY_CLOSURE,
+    VIOLATION_TOLERANCE,
+)
 
 TURNS = (0.1, 0.03, 0.01, 0.003)  # [rad], and as shares of the sizes of the joints
-MOST_STEPS = 10
+MOST_STEPS = 10  # of Newton's method to close the joints again; three or four are usual
 
 Substitute = tuple[JointType, FloatArray]  # and the axes (3, 3) of its frames in the old ones
 
@@ -150,9 +155,10 @@ def check_advice(
 
 
 def _violation(dynamics: ForwardDynamics, state: State, a: FloatArray, free: FloatArray) -> float:
-    """Return the largest violation of a row, by the largest sum of what enters rows in size.
+    """Return the largest entry of A a - gamma, relative to the largest sum of magnitudes in a row.
 
-    That is what `a` contributes, or those `free` of constraints.
+    Summed are the terms of A a or, where these are larger, of A a_free, and gamma; `free` is
+    a_free (n_bodies, 6), the acceleration without constraints.
     """
     system, constraint = dynamics.system, dynamics.evaluate(state).constraint
     ends = system.ends[system.row_joint]
@@ -163,12 +169,12 @@ def _violation(dynamics: ForwardDynamics, state: State, a: FloatArray, free: Flo
     scale = np.maximum(np.abs(terms), np.abs(of_free)).sum(axis=(1, 2))
     error = np.abs(terms.sum(axis=(1, 2)) - constraint.acceleration)
     largest = (scale + np.abs(constraint.acceleration)).max(initial=0.0)
-    return float(error.max(initial=0.0) / max(largest, 1e-300))
+    return float(error.max(initial=0.0) / max(largest, LEAST_DIVISOR))
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """Replacements that make a mechanism properly constrained, and how they stood the trial."""
+    """Replacements that make a mechanism properly constrained, and a check of its motion."""
 
     loops: tuple[LoopAdvice, ...]
     check: AdviceCheck | None  # None without a replacement
@@ -186,7 +192,7 @@ class Advice:
 
     @property
     def remedies(self) -> dict[str, tuple[str, int]]:
-        """What to do about single joints that set a loop right, and how many rows that saves."""
+        """Replacements of one joint that remove a loop's redundancy: words and rows, by joint."""
         alone = (choice[0] for loop in self.loops for choice in loop.choices if len(choice) == 1)
         names: dict[str, tuple[str, int]] = {}
         for r in alone:
@@ -293,7 +299,7 @@ def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
 def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:
     """Return a state some distance along a random motion, with joints closed and no velocity.
 
-    It is shorter where joints do not close after a long one, as near singular poses.
+    The distance is shorter where joints do not close after a long one, as near singular poses.
     """
     moving = moving_state(dynamics, state, seed)
     for turn in TURNS[:-1]:

@@ -21,7 +21,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
 from sparsebody.model import JOINT_TYPES, JointType, State, System
 
-N_POSES = 4  # random ones: enough, for motions are analytic
+N_POSES = 4  # random ones: what holds there holds at almost all poses, for motions are analytic
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +147,8 @@ class Replacement:
     def __str__(self) -> str:
         if self.new is None:
             return f"remove joint {self.joint!r} ({self.old.name})"
-        signs, places = self.turn.sum(axis=0), np.abs(self.turn).argmax(axis=0)
-        axes = [f"{'-' * int(signs[k] < 0)}{'xyz'[places[k]]}" for k in range(3)]
+        signs, axis = self.turn.sum(axis=0), np.abs(self.turn).argmax(axis=0)
+        axes = [f"{'-' * int(signs[k] < 0)}{'xyz'[axis[k]]}" for k in range(3)]
         turned = "" if axes == ["x", "y", "z"] else f", its axes along {', '.join(axes)} of the old"
         return f"joint {self.joint!r}: {self.new.name} instead of {self.old.name}{turned}"
 
@@ -190,14 +190,14 @@ class LoopAdvice:
             yield f"  {reactions.listed(self.tried, 4, '; ')}"
 
 
-ROBUST = 0.05  # least singular value, of wrenches and freedoms of unit size
+LEAST_SINGULAR_VALUE = 0.05  # least singular value, of wrenches and freedoms of unit size
 MOST_JOINTS = 12  # of a loop that are looked at
 MOST_CHOICES = 4
-AS_GOOD = 0.3  # share of the best clearness that makes a choice as good as any
+EQUIVALENT_SHARE = 0.3  # of the best least singular value: from it on, choices count as equal
 MOST_REDUNDANT = 1200  # rows, for the null space is dense
-FAINT = 1e-3  # singular value, of orthonormal null vectors, below which nothing is taken
-FEW = 100  # redundant rows up to which taking joints away is tried although it is not needed
-TOO_MANY = f"nothing, for more than {MOST_REDUNDANT} redundant rows are not looked at together"
+LEAST_WORK = 1e-3  # of new freedoms on orthonormal null vectors; below it they take none
+MOST_REMOVAL_ROWS = 100  # redundant rows up to which joints are taken away without need, too
+TOO_LARGE = f"nothing, for more than {MOST_REDUNDANT} redundant rows are not looked at together"
 
 
 class Choice(NamedTuple):
@@ -296,10 +296,10 @@ def _together(works: list[tuple[Choice, list[FloatArray]]], n: int, size: int) -
             continue
         at_poses = zip(*(work for _, work in group), strict=True)
         clear = min(clearness(np.concatenate(parts)) for parts in at_poses)
-        if clear > ROBUST:
+        if clear > LEAST_SINGULAR_VALUE:
             ranked.append((clear, choices))
     best = max((clear for clear, _ in ranked), default=0.0)
-    ranked.sort(key=lambda item: item[0] < AS_GOOD * best)
+    ranked.sort(key=lambda item: item[0] < EQUIVALENT_SHARE * best)
     return [choices for _, choices in ranked[:MOST_CHOICES]]
 
 
@@ -345,7 +345,7 @@ def choose_in_cluster(
                     pose.extra(system, choice, float(lengths[choice.joint])) @ wrench[order[slot]]
                 )
                 clear = clearness(work)
-                if clear < FAINT:
+                if clear < LEAST_WORK:
                     continue
                 again = (-round(clear, 2), slot, k, choice)
                 if waiting and again[:3] > waiting[0][:3]:
@@ -364,7 +364,7 @@ def choose_in_cluster(
     for may_remove in (False, True):
         combinations += [greedy(way, may_remove) for way in (order, order[::-1])]
         combinations.sort(key=lambda choices: (size - n_removed(choices), len(choices)))
-        if size > FEW and n_removed(combinations[0]) == size:
+        if size > MOST_REMOVAL_ROWS and n_removed(combinations[0]) == size:
             break
     return combinations[:2]
 
@@ -423,7 +423,7 @@ def _loop_advice(
     if not advice.remaining:
         return advice
     if choices is None:
-        return replace(advice, tried=(TOO_MANY,))
+        return replace(advice, tried=(TOO_LARGE,))
     tried = []
     for j in joints.tolist():
         others = {f"{r.name} (-{r.n_removed})": None for r in relaxations(types[j])}

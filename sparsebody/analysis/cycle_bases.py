@@ -1,7 +1,11 @@
 """Bases of loops, and the nonzeros that loop closure has with each.
 
-A loop asks that the velocities of its joints, passed one after the other, add up to nothing:
-six rows of K, with a block of 6 x n_j in each of its joints j. Any basis says the same.
+The joint velocities around a loop add up to zero, Featherstone (2008), sec. 8.5,
+
+    sum_j sign_j X_j S_j qd_j = 0,    X_j from joint j to one frame of the loop:
+
+six rows of K, with a block of 6 x n_j in each of its joints j. The rows of all bases span the same
+space, and differ in their nonzeros.
 """
 
 from collections.abc import Sequence
@@ -75,8 +79,8 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
         state = system.initial_state
         point, to_world = successor_frames(system, state)[1][joints], np.any(ends < 0, axis=1)
         world = point[to_world].mean(axis=0) if to_world.any() else np.zeros(3)
-        place = np.concatenate([state.position, world[None], point])
-        spread = place - place.mean(axis=0)
+        points = np.concatenate([state.position, world[None], point])
+        spread = points - points.mean(axis=0)
         drawing = spread @ np.linalg.svd(spread, full_matrices=False)[2][:2].T
         cycles = graph_cycles.face_cycles(system.n_bodies, ends, freedoms, drawing)
     return None if cycles is None else Cycles(cycles.start, joints[cycles.edge], cycles.sign)
@@ -121,7 +125,7 @@ def compare_loop_bases(
     Raises
     ------
     UnknownNameError
-        For a basis that is not there.
+        For an unknown basis.
     ModelError
         If there are more than MOST_LOOPS loops, or the seed is negative.
     """

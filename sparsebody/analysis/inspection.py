@@ -106,7 +106,7 @@ def inspect_mechanism(
     AssemblyError
         If its joints do not close.
     UnknownNameError, MissingDependencyError
-        For an ordering or a factorization that is not there.
+        For an ordering or a factorization that is unknown or not installed.
     """
     parts = iter(range(len(PARTS)))
 

@@ -27,7 +27,9 @@ from sparsebody.ordering import ALGORITHMS, algorithm_order
 from sparsebody.sparse import BlockPattern, SaddleMatrix, SymmetricPattern, elimination_tree
 from sparsebody.sparse.pattern import Blocks, block_order, positions, saddle_blocks
 
-_PATIENCE = 30e6  # of computing one order [us], beyond which it is left out unless asked for
+_LONGEST_COMPUTATION = (
+    30e6  # of computing one order [us], beyond which it is left out unless asked for
+)
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def compare_orderings(
     Raises
     ------
     UnknownNameError, MissingDependencyError
-        For an ordering or a factorization that is not there.
+        For an ordering or a factorization that is unknown or not installed.
     AssemblyError
         If the joints of the mechanism do not close.
     """
@@ -150,13 +152,13 @@ def compared(
 
     Orderings that take the `positions` (n_primal, 3) of the bodies get them.
     """
-    bearable = [
+    affordable = [
         name
         for name in ordering.available_orderings(pattern.n_blocks)
-        if ordering.ORDERINGS[name].microseconds * pattern.n_blocks < _PATIENCE
+        if ordering.ORDERINGS[name].microseconds * pattern.n_blocks < _LONGEST_COMPUTATION
     ]
     choices = {}
-    for name in dict.fromkeys(names or bearable):
+    for name in dict.fromkeys(names or affordable):
         try:
             choices[name] = preparation.choose_solver(pattern, name, factorization, positions)
         except OrderingError:
@@ -184,10 +186,10 @@ class ForeignComparison:
 
     def judged(self, order: IntArray, name: str) -> ForeignComparison:
         """Return the comparison with an order of the blocks or scalar rows of the file."""
-        pattern, place = self.comparison.pattern, positions(self.block)
-        of_file = BlockPattern(pattern.block_sizes[place], np.zeros((0, 2), dtype=np.intp))
+        pattern, position = self.comparison.pattern, positions(self.block)
+        of_file = BlockPattern(pattern.block_sizes[position], np.zeros((0, 2), dtype=np.intp))
         blocks, remark = _in_blocks(of_file, order)
-        lines = judge_order(pattern, place[blocks], name, remark)
+        lines = judge_order(pattern, position[blocks], name, remark)
         return ForeignComparison(self.comparison.with_lines(*lines), self.block)
 
     @property
@@ -214,7 +216,7 @@ def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> For
     Raises
     ------
     UnknownNameError, MissingDependencyError
-        For an ordering that is not there.
+        For an ordering that is unknown or not installed.
     """
     saddle = saddle_blocks(pattern)
     if saddle is not None:
@@ -333,7 +335,7 @@ def compare_algorithms(
     Raises
     ------
     UnknownNameError
-        For an algorithm that is not there.
+        For an unknown algorithm.
     ShapeError
         If there is no eps, or one that is negative or not finite.
     AssemblyError

@@ -5,12 +5,12 @@ wrenches that balance on every body. A component of a joint's wrench is unique i
 touches it. A wrench w that every joint of a loop can carry may be added to all of them, and no body
 notices. So the redundancy of a loop by itself is the dimension of the wrenches that do no work on
 any freedom of its joints, 6 less the rank of these freedoms as seen from one point. Where the loops
-of a cycle basis account for all dependent rows, their circulations are the whole null space of A',
-and tell, loop by loop, with no error that grows with the mechanism.
+of a cycle basis account for all dependent rows, their circulations span the null space of A', and
+determine what is unique loop by loop, with no error that grows with the mechanism.
 
-Elsewhere random elements of the null space do: each left-out row d is a combination of kept ones K,
-and random combinations of the left-out rows give, with one factor of A_K, random elements of the
-whole null space. What is zero in a few of them is zero in all, with probability one.
+Elsewhere random vectors of the null space do: with A_K the independent rows and A_D the redundant
+ones, (y, -w) with A_K' y = A_D' w is one for any w. A component that is zero in a few of them is
+zero in all, with probability one.
 
 References
 ----------
@@ -40,11 +40,16 @@ from sparsebody.sparse.cycles import Cycles, short_cycles
 from sparsebody.sparse.pattern import BlockPattern, biconnected_components
 from sparsebody.sparse.row_choices import part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.tolerances import CIRCULATION_TOLERANCE, CLEAR_GAP, REMAINDER_FLOOR
+from sparsebody.tolerances import (
+    CIRCULATION_TOLERANCE,
+    CLEAR_GAP,
+    LEAST_DIVISOR,
+    REMAINDER_FLOOR,
+)
 
 N_SAMPLES = 6  # random circulations: as many as a joint's wrench has components
-MOST_STEPS = 6  # corrections
-FEWER = 0.5  # a correction is worth it where it makes the residual this much smaller
+MOST_CORRECTIONS = 6  # of seminormal equations; one or two are usual
+LEAST_REDUCTION = 0.5  # ratio of two residuals above which no further correction is made
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +89,7 @@ def joint_sizes(system: System) -> FloatArray:
     ):
         sizes = np.maximum(sizes, np.where(body >= 0, np.linalg.norm(point, axis=1), 0.0))
     usual = float(np.median(sizes[sizes > 0.0])) if np.any(sizes > 0.0) else 1.0
-    return np.where(sizes > 1e-6 * usual, sizes, usual)
+    return np.where(sizes > 1e-6 * usual, sizes, usual)  # less is rounding of coordinates
 
 
 def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArray]:
@@ -143,7 +148,7 @@ def null_wrenches(
 ) -> FloatArray:
     """Return (n, 6, k) null vectors as wrenches of the joints, forces and moments / joint size.
 
-    They are whole biconnected components: their rows depend on each other only.
+    The joints are those of whole biconnected components, whose rows depend on each other only.
     """
     system, structure = dynamics.system, kkt_structure(dynamics.system)
     keep = np.ones(system.n_rows, dtype=bool)
@@ -202,9 +207,9 @@ def _least_squares(
     factor = analyze_qr(reduced, order).factorize(SaddleMatrix(reduced, ones, ones, rows))
     y = np.zeros((len(rows), force.shape[1]))
     residual, before = force, np.inf
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_CORRECTIONS):
         size_of_residual = float(np.abs(residual).max(initial=0.0))
-        if not 0.0 < size_of_residual < FEWER * before:
+        if not 0.0 < size_of_residual < LEAST_REDUCTION * before:
             break
         right = np.concatenate([residual, np.zeros((len(rows), force.shape[1]))])
         trial = y + factor.solve(right)[reduced.n_primal_rows :]
@@ -384,8 +389,8 @@ def determined_reactions(
     dynamics : ForwardDynamics, optional
         Whose rank decision at this state is used; default: a new one.
     method : {"auto", "loops", "random"}
-        Circulations of single loops, random null vectors, or "auto": these only where those do not
-        account for all redundant rows.
+        Circulations of single loops, random null vectors, or "auto": random ones only where
+        circulations do not account for all redundant rows.
     seed : int
         Of the random numbers.
 
@@ -430,7 +435,7 @@ def determined_reactions(
     used = [LOOPS] * bool(np.any(by_loops) and method != "random") + [RANDOM] * bool(is_open.any())
     return ReactionReport(
         joint_names=system.joint_names,
-        carried=carried > 1e-12,
+        carried=carried > 1e-12,  # more than rounding of unit rows
         unique=unique,
         freedom=_ranks(np.where(unique[:, :, None], 0.0, sample)),
         dimension=int(np.maximum(size, by_loops).sum()),
@@ -452,10 +457,10 @@ def _clearness(share: FloatArray) -> float:
 
 
 def _zeros(size: FloatArray) -> tuple[BoolArray, float]:
-    """Return which sizes (n, 6) are zero up to rounding: those below the largest gap; and it."""
+    """Return which sizes (n, 6) are rounding, those below the widest gap, and that gap."""
     floor = REMAINDER_FLOOR * float(size.max(initial=0.0))
     ordered = np.sort(np.append(size.clip(min=floor), floor))
-    ratio = ordered[1:] / np.maximum(ordered[:-1], 1e-300)
+    ratio = ordered[1:] / np.maximum(ordered[:-1], LEAST_DIVISOR)
     k = int(np.argmax(ratio))
     return size <= ordered[k], float(ratio[k])
 

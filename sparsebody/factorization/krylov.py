@@ -2,9 +2,9 @@
 
 x = A' y, preconditioned by (A A' + delta)^-1: the singular values are then close to 1 except
 those below sqrt(delta), each of which costs a step or two. No product A A' is formed, so that
-singular values far below sqrt(eps) are distinguished from zero, and no rank is decided. The inverse
-is what elimination of the primal part leaves of the quasi-definite [1 A'; A -delta], which has
-factors in every order (Vanderbei 1995).
+singular values far below sqrt(eps) are distinguished from zero, and no rank is decided. -(A A' +
+delta) is the Schur complement of the primal part of the quasi-definite [1 A'; A -delta], which has
+factors in every order: Vanderbei (1995), SIAM J. Optim. 5:100.
 
 Arioli and Orban (2017), Iterative Solution of Symmetric Quasi-Definite Linear Systems, ch. 4:
 generalized LSQR. Golub and Kahan (1965); Paige and Saunders (1982), ACM TOMS 8:43.

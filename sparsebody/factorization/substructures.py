@@ -3,11 +3,12 @@
 Bodies are cut into parts of some hundred freedoms. In each part the joints inside (I) are
 eliminated by LDL'; what remains for the joints between parts (J) is F = A_J P A_J', where P
 projects on the motions that the joints inside leave to a part: those of a floating rigid body, and
-its mobility. With delta P = 1 / (1 + A_I' A_I / delta) = N N', N of orthogonal columns, whose sizes
-tell how little the joints hold these motions; so F = G G' with G = A_J N is the
-system of a smaller mechanism, which has a body for each part, with as many freedoms as the part has
-motions, and a joint for each pair of parts. It is cut into parts again, until one is left. So the
-memory is O(n) where parts have few motions, as in cubes, in which a separator is much larger.
+its mobility. P = (1 + A_I' A_I / delta)^-1 = N N', N of orthogonal columns, whose norms tell how
+little the joints hold these motions (1 for a motion that they leave free); so F = G G' with G =
+A_J N is the system of a smaller mechanism, which has a body for each part, with as many freedoms as
+the part has motions, and a joint for each pair of parts. It is cut into parts again, until one is
+left. So the memory is O(n) where parts have few motions, as in cubes, in which a separator is much
+larger.
 
     (A A')^-1 = [1 -S^-1 A_I A_J'; 0 1] [S^-1 0; 0 F^-1] [1 0; -A_J A_I' S^-1 1],   S = A_I A_I'
 
@@ -92,7 +93,7 @@ class Part:
     def find_motions(self) -> None:
         """Find N with P = N N', by as many random vectors as its range needs.
 
-        Motions that the rows hardly hold count by how little: P is 1 / (1 + A' A / delta), and
+        Motions that the rows hardly hold count by how little: P is (1 + A' A / delta)^-1, and
         P V (V' P V)^-1 V' P, of random V with as many columns as its rank, is P (Nystrom's way).
         """
         n, nothing = self.primal.stop - self.primal.start, np.zeros(len(self.rows))
@@ -120,18 +121,18 @@ class Interface:
 
     parts: tuple[int, int]
     dual: slice  # rows
-    place: slice  # the same, among those between parts
+    interface_rows: slice  # those rows, counted among the rows between parts
     position: int  # the last of its blocks in the order
     sides: tuple[IntArray, IntArray]  # of the rows, towards either part
-    places: tuple[IntArray, IntArray]  # (n_rows, width) scalar primal rows there
+    columns: tuple[IntArray, IntArray]  # (n_rows, width) of A_J, in either part
     q: FloatArray = field(init=False)
 
     def reduce(self, rows: FloatArray, parts: list[Part]) -> tuple[FloatArray, FloatArray]:
         """Set Q and return R, its columns for either part."""
         sides = []
-        for part, side, place in zip(self.parts, self.sides, self.places, strict=True):
+        for part, side, columns in zip(self.parts, self.sides, self.columns, strict=True):
             of_rows = rows[self.dual][np.arange(len(side)), side]
-            local = place - parts[part].primal.start
+            local = columns - parts[part].primal.start
             motions = parts[part].motions
             sides.append(
                 np.einsum("rw,rwk->rk", of_rows, motions[np.minimum(local, len(motions) - 1)])
@@ -210,12 +211,12 @@ class Substructures:
         dual = slice(*(int(pattern.dual_offsets[k]) for k in (joints.start, joints.stop)))
         width = np.arange(pattern.primal_sizes.max(initial=0))
         sides = tuple(np.argmax(label[ends] == part, axis=1) for part in parts)
-        places = tuple(
+        columns = tuple(
             pattern.offsets[ends[np.arange(len(ends)), side]][:, None] + width for side in sides
         )
         at = int(self.position[pattern.n_primal :][joints].max())
-        place = slice(dual.start - self.n_inside, dual.stop - self.n_inside)
-        return Interface((int(parts[0]), int(parts[1])), dual, place, at, sides, places)
+        interface_rows = slice(dual.start - self.n_inside, dual.stop - self.n_inside)
+        return Interface((int(parts[0]), int(parts[1])), dual, interface_rows, at, sides, columns)
 
     def _each(self, function: Callable[..., object], *arguments: Iterable[object]) -> Iterator[Any]:
         """Map a function, in threads if there are several."""
@@ -294,11 +295,11 @@ class Substructures:
         runs = list(itertools.pairwise(self.start))
         reduced = np.zeros(self.start[-1])
         for one, (first, last) in zip(self.interfaces, runs, strict=True):
-            reduced[first:last] = gap[one.place] @ one.q
+            reduced[first:last] = gap[one.interface_rows] @ one.q
         change = self.coarse.solve(reduced) - reduced
         y = gap.copy()
         for one, (first, last) in zip(self.interfaces, runs, strict=True):
-            y[one.place] += one.q @ change[first:last]
+            y[one.interface_rows] += one.q @ change[first:last]
         return y
 
     def explain(self) -> list[dict[str, int]]:

@@ -31,7 +31,7 @@ from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
 REGULAR = -1  # what an elimination returns if no pivot is doubtful
-LONG = 10_000  # blocks from which on doubtful pivots are the rule
+MANY_BLOCKS = 10_000  # from which on doubtful pivots are the rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class UnitSymbolic(ABC):
             raise backend.vanishing_row(pattern, pattern.n_primal_rows + bad)
         if self.is_lost(rows, row):
             raise backend.vanishing_pivot(pattern, row)
-        if pattern.n_blocks >= LONG:
+        if pattern.n_blocks >= MANY_BLOCKS:
             self.independent.add(row)
 
 

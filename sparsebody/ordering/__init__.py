@@ -208,9 +208,9 @@ def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None)
     """Return the elimination order (n_blocks,) that the ordering `name` gives.
 
     `positions` (n_primal, 3) are those of the bodies [m], for the orderings that take them. Raises
-    UnknownNameError or MissingDependencyError if the ordering is not there, OrderingError if the
-    pattern is too large for it, or a registered function returns no order, ShapeError if positions
-    do not fit the pattern.
+    UnknownNameError or MissingDependencyError for an unknown or missing ordering, OrderingError if
+    the pattern is too large for it, or a registered function returns no order, ShapeError if
+    positions do not fit the pattern.
     """
     entry = installed_entry(ORDERINGS, name)
     if pattern.n_blocks > entry.largest:

@@ -51,7 +51,7 @@ def leaves_then(order_core: CoreOrdering[P]) -> CoreOrdering[P]:
 def natural(pattern: BlockPattern) -> IntArray:
     """Eliminate all bodies, then all joints, as numbered. Featherstone (2008), eq. (8.64).
 
-    Admissible. What remains after the bodies is the joint-space Schur complement T' P' I^-1 P T.
+    Admissible. After the bodies Delassus' matrix T' P' I^-1 P T is left, their Schur complement.
     """
     return np.arange(pattern.n_blocks, dtype=np.intp)
 

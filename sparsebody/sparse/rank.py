@@ -13,13 +13,14 @@ A remainder is |R_jj|, what is left of a row beside those decided before it.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sparsebody import tolerances
-from sparsebody.arrays import BoolArray, offsets
+from sparsebody.arrays import BoolArray, IntArray, offsets
+from sparsebody.errors import SingularSystemError
 from sparsebody.sparse import row_choices
 from sparsebody.sparse.pattern import biconnected_components
 from sparsebody.sparse.row_choices import PartOfRows, RowChoice, Rows, agree
@@ -92,6 +93,11 @@ def independent_rows(
         SPARSE_ROWS rows, two methods agree, dense QR has decided, the least singular value is above
         REGULAR_SINGULAR_VALUE, or a clear choice has the generic rank. Golub and Van Loan (2013),
         sec. 5.4.2; Hopcroft and Tarjan (1973).
+
+    Raises
+    ------
+    SingularSystemError
+        If a row is not finite.
     """
     pattern = matrix.pattern
     component = biconnected_components(pattern)
@@ -102,20 +108,24 @@ def independent_rows(
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
     keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
     decision = RankDecision(keep, np.inf, True, "" if len(small) else "nothing to decide")
-    make_part = partial(
-        row_choices.part_of_rows, matrix, label=label, tolerance=tolerance, threads=threads
-    )
+
+    def make_part(dual: IntArray, sweep: bool = False) -> PartOfRows:
+        part = row_choices.part_of_rows(matrix, dual, label, sweep, tolerance, threads)
+        if not np.isfinite(part.rows.sum()):  # of unit rows: no overflow
+            bad = int(part.index[~np.isfinite(part.rows).all(axis=(1, 2))].min())
+            raise SingularSystemError(f"constraint row {bad} is not finite; give finite rows")
+        row_choices.equilibrate(part)
+        return part
+
     if small.any():
         member = by_component[np.repeat(small, np.diff(start))]
         part = make_part(member)
-        row_choices.equilibrate(part)
         choice = row_choices.small_choice(part, offsets(np.diff(start)[small]))
         keep[part.index] = choice.keep
         decision = _decision(choice, choice.doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
         part = make_part(member, sweep=True)
-        row_choices.equilibrate(part)
         large = _by_sweep(part, least_singular_value)
         keep[part.index] = large.keep
         methods = dict.fromkeys([*decision.method.split("; "), large.method])

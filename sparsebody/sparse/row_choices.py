@@ -386,7 +386,7 @@ def wide_choices(part: PartOfRows) -> Iterator[RowChoice]:
 
 
 def smallest_singular_value(rows: csr_array) -> float:
-    """Return an estimate by the inverse of rows rows'; 0 for dependent rows."""
+    """Return an estimate of sigma_min(A), (lambda_max((A A')^-1))^-1/2; 0 for dependent rows."""
     schur = (rows @ rows.T).tocsr()
     factor = _band_factor(schur, csgraph.reverse_cuthill_mckee(schur, symmetric_mode=True))
     if factor is None:

@@ -170,7 +170,7 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
 def _eliminated(
     neighbours: list[int], weights: list[int], width: int, remaining: int, failed: set[int]
 ) -> list[int] | None:
-    """Return an order of the nodes `left` with no front heavier than `width`, or None."""
+    """Return an order of the `remaining` nodes with no front over `width`, or None."""
     neighbours, order = neighbours.copy(), []
     while (node := _reducible(neighbours, weights, width, remaining)) is not None:
         remaining = _eliminate(node, neighbours, remaining)

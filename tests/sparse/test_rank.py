@@ -13,8 +13,10 @@ import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
 import sparsebody.sparse.row_choices as methods_module
 from sparsebody import tolerances
+from sparsebody.errors import SingularSystemError
+from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import independent_rows
-from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 
 def whitened_dense(matrix):
@@ -222,3 +224,17 @@ def test_no_rows_are_all_independent():
     empty = dataclasses.replace(matrix, pattern=pattern, rows=np.empty((0, 2, 6)))
     decision = independent_rows(empty)
     assert (decision.rank, decision.n_dependent, decision.certain) == (0, 0, True)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("n", [3, 150])
+def test_rows_that_are_not_finite_are_refused(n, bad):
+    body = np.arange(n)
+    ends = np.concatenate(
+        [np.stack([body, body - 1], axis=1), np.stack([body, body[::-1]], axis=1)]
+    )
+    pattern = BlockPattern(np.repeat([6, 3], [n, len(ends)]), ends)
+    rows = np.random.default_rng(0).normal(size=(3 * len(ends), 2, 6))
+    rows[4, 0, 2] = bad
+    with pytest.raises(SingularSystemError, match="constraint row 4 is not finite"):
+        independent_rows(SaddleMatrix.of_rows(pattern, rows))

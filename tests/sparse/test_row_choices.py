@@ -209,6 +209,11 @@ def test_the_largest_gap_is_that_between_sorted_pivots(seed):
     assert ordered[k] < threshold < ordered[k + 1]
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_pivots_that_are_not_finite_have_no_gap(bad):
+    assert largest_gap(np.array([1e-3, bad, 1.0])) == (DELTA, 1.0)
+
+
 def test_a_gap_to_delta_itself_drops_nothing():
     threshold, ratio = largest_gap(np.array([0.5, 1.0, 0.3]))
     assert DELTA < threshold < 0.3
