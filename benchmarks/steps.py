@@ -8,6 +8,7 @@ residuals and a solution, and factorizations.
 """
 
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 
@@ -16,6 +17,7 @@ import numpy as np
 
 import sparsebody as sb
 from sparsebody.arrays import FloatArray
+from sparsebody.errors import EnergyWarning
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.options import EVERY_STEP, Solver, simulation_options
 from sparsebody.simulation.outer_steppers import Inner
@@ -132,6 +134,7 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
     is_implicit = isinstance(inner, ImplicitStepper)
     parts = parts_of_implicit(inner) if is_implicit else parts_of_explicit(inner)
     step, recorded = [], []
+    warnings.simplefilter("ignore", EnergyWarning)  # of lattices' joints
     for _ in range(REPEATS):
         stepper, begin = started(), time.process_time()
         take_all(stepper, ends)
