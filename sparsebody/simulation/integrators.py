@@ -275,11 +275,11 @@ OPEN_STAGES = Tableau(
     ),
     error=np.array([1 / 18, -100 / 693, 3 / 22, 5 / 42, -1 / 6]),
 )
-"""Order 4 for second-order equations, with small errors where stages are not projected: one of the
-methods of Hairer, Norsett, Wanner (1993), sec. II.1 and II.14, with two free nodes and two free
-weights of poses, chosen by the errors of some twenty mechanisms: half those of Kutta's 3/8 rule in
-the mean. The second stage has an error of O(h^3), which cancels in the others; the error is that of
-the embedded formula of order 3."""
+"""Order 4 for second-order equations, with small errors where stages stay open. Methods of four
+stages and order 4 (Hairer, Norsett, Wanner (1993), sec. II.1 and II.14) have two free nodes, and
+two free weights of poses: these make the errors of 17 gallery mechanisms small, 0.64 of those of
+Kutta's 3/8 rule in the geometric mean. The second stage is off the motion by O(h^3), which the
+others make up for; the error is that of the embedded formula of order 3."""
 
 RK4 = Tableau(
     node=np.array([1 / 2, 1 / 2, 1, 1]),

@@ -446,7 +446,7 @@ class Run:
         options = self._options
         if not self._is_under_way:
             self._record()
-            self._tell_of_branches()
+            self._note_branches()
             self.stepper.start(self._state)
             self._is_under_way = True
         self._finder.begin(self._state)
@@ -481,14 +481,14 @@ class Run:
             self._advance(self._first_time + duration)
             yield
 
-    def _tell_of_branches(self) -> None:
+    def _note_branches(self) -> None:
         """Note that implicit steps, which decide on no rows, start at a singular pose."""
         options, n_rows = self._options, self._system.n_rows
         is_implicit = isinstance(INTEGRATORS.get(options.method), ImplicitIntegrator)
         is_rigid = is_implicit and options.compliance is None and not self._is_shared
         if not is_rigid or n_rows > _MOST_ROWS_OF_START:
             return
-        with suppress(SparsebodyError):  # which implicit steps do not care about
+        with suppress(SparsebodyError):  # implicit steps need no choice of rows
             dynamics = prepared_dynamics(self.problem)
             if is_singular(dynamics, self._state, options.step):
                 self._note(Event(self._state.time, "undetermined branch", SINGULAR_START))

@@ -93,6 +93,6 @@ def test_implicit_schemes_tell_of_a_start_that_several_branches_may_leave(method
     """A flat sheet of balls has dependent rows at its start alone; a ladder has them everywhere."""
     for name, is_singular in (("lattice", True), ("ladder", False)):
         run = sb.simulate(sb.build(name).compile(), duration=0.02, step=0.005, method=method)
-        told = [event for event in run.events if event.kind == "undetermined branch"]
-        assert bool(told) == is_singular
-        assert all("compliance and the step decide" in event.message for event in told)
+        notes = [event.message for event in run.events if event.kind == "undetermined branch"]
+        assert bool(notes) == is_singular
+        assert all("compliance and the step decide" in message for message in notes)
