@@ -81,21 +81,23 @@ class SpatialOperators:
 
     @cached_property
     def parent(self) -> IntArray:
-        """(n,) the body that each hangs on, both less one: they begin with 0 at the tip."""
+        """(n,) the parent of each body; bodies counted from 0 at the tip, n is the base."""
         return (self.n - 1 - self.links.parent)[::-1]
 
     # --- the operators ---
 
     @cached_property
     def shifts(self) -> FloatArray:
-        """(n, 6, 6) phi(k+1, k), from body k = 1, ... to the one that it hangs on."""
+        """(n, 6, 6) phi(k+1, k), from body k = 1, ... to its parent."""
         return _shifts(self.motion.translation, self.motion.rotation)[::-1]
 
     @cached_property
     def eps(self) -> Matrix:
         """(6n, 6n) phi(k+1, k) below the diagonal; eps^n = 0."""
-        hung = np.flatnonzero(self.parent < self.n)
-        return assembled(self.storage, self.parent[hung], hung, self.shifts[hung], (self.n, self.n))
+        child = np.flatnonzero(self.parent < self.n)
+        return assembled(
+            self.storage, self.parent[child], child, self.shifts[child], (self.n, self.n)
+        )
 
     @cached_property
     def phi(self) -> Matrix:
@@ -127,7 +129,7 @@ class SpatialOperators:
 
     @cached_property
     def articulated(self) -> "ArticulatedBlocks":
-        """Their blocks, for which P = M + eps (1 - G H) P eps*, from the tips to the base.
+        """Blocks of these operators, of P = M + eps (1 - G H) P eps*, from the tips to the base.
 
         Raises SingularSystemError, naming the joint, if D is not positive, or is what rounding
         leaves.
