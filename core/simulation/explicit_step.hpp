@@ -245,12 +245,13 @@ class ExplicitSteps {
                 const Retraction& retraction, View<const double> tolerance, double length, double negligible_speed,
                 View<const Index> independent_rows, View<const Index> loop_rows, Index n_unknowns)
       : e_(evaluation), left_out_(left_out), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
-        inverse_tolerance_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
+        inverse_tolerance_(tolerance.size()), correctable_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
         right_(n_unknowns), left_out_gamma_(left_out.rows.shape(0)), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
         trial_velocity_error_(joints.n_rows()), pivot_(independent_rows.size()), least_pivot_(loop_rows.size()),
         largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
         curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
+    for (const Index k : independent_rows) correctable_[k] = inverse_tolerance_[k];
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
 
@@ -501,7 +502,7 @@ class ExplicitSteps {
     joints_.fill(motions_, delta, velocity);
     if (prescribed_rows_.size() > 0) terms_->fill_errors(bodies, prescribed_rows_, delta, velocity);
   }
-  double in_tolerances(View<const double> error) const { return largest(error, inverse_tolerance_.view()); }
+  double in_tolerances(View<const double> error) const { return largest(error, correctable_.view()); }
   // The twists, or changes of velocity, that change the rows by -error.
   void fill_twists(View<const double> error) {
     const Index first = right_.size() - independent_rows_.size();
@@ -510,7 +511,7 @@ class ExplicitSteps {
     e_.to_user_order(twists_.view(), {});
   }
   // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
-  // pose found. An opening is the largest |delta_k| / tolerance_k.
+  // pose found. An opening is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
   bool close_pose(StageState& s) {
     fill_errors(s.bodies(), delta_, {});
     double opening = in_tolerances(delta_);
@@ -533,7 +534,7 @@ class ExplicitSteps {
       if (is_slow && !refactorize(s)) return false;
     }
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
-    return opening <= closed_opening;
+    return largest(delta_, inverse_tolerance_.view()) <= closed_opening;
   }
   // Corrects the velocity until |T' v_J| is below n_tolerances, times the speed. The factors are expected to reduce it by
   // the ratio contraction_ by which they reduced the opening.
@@ -560,7 +561,8 @@ class ExplicitSteps {
   const JointErrors& joints_;
   View<const Index> prescribed_rows_;
   Retraction retraction_;
-  Array<double> inverse_tolerance_;
+  Array<double> inverse_tolerance_;  // of all rows
+  Array<double> correctable_;        // the same of independent rows, zero of the others, which corrections do not reach
   double length_, negligible_speed_;
   View<const Index> independent_rows_, loop_rows_;
   Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
