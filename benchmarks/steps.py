@@ -2,9 +2,9 @@
 
 `python -m benchmarks.steps [CASE ...]` moves mechanisms in steps of 2 ms by "auto" and writes the
 CPU time of a step without and with its record, and of its parts [us]; how many of them it has; and
-its time over that of these parts alone. Parts of explicit steps are evaluations, the compiled pass
-of `ForwardDynamics`, and factorizations besides; those of implicit ones iterations, that is
-residuals and a solution, and factorizations.
+its time over that of these parts alone, the median of several. Parts of explicit steps are
+evaluations, the compiled pass of `ForwardDynamics`, and factorizations besides; those of implicit
+ones iterations, that is residuals and a solution, and factorizations.
 """
 
 import time
@@ -91,10 +91,10 @@ def take_all(stepper: Inner, ends: FloatArray) -> None:
     """Take steps to times, as a run does between two records."""
     k = 0
     while k < len(ends):
-        n = stepper.take_steps(ends[k:])
-        if n == 0:
+        taken = stepper.take_steps(ends[k:])
+        if taken is None:
             stepper.advance(float(ends[k]))
-        k += max(n, 1)
+        k += 1 if taken is None else len(taken.acceleration)
 
 
 # ---- measuring -----------------------------------------------------------------------------------
@@ -147,7 +147,8 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
         begin = time.process_time()
         sb.simulate(system, state, duration=STEP, step=STEP)
         recorded.append((whole - time.process_time() + begin) / (N_STEPS - 1))
-    times = (1e6 * np.array([min(step), min(recorded), *np.min(parts, axis=0)])).round(1).astype(str)
+    least = np.array([min(step), min(recorded), *np.min(parts, axis=0)])
+    times = (1e6 * least).round(1).astype(str)
     return (
         "implicit" if is_implicit else "explicit",
         *times,

@@ -144,23 +144,6 @@ bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration, V
 
 // ---- Steps
 
-// The largest |s_k v_k|, or |v_k| without s; NaN if any is not finite.
-inline double largest(View<const double> v, View<const double> s = {}) {
-  using Lanes = Vec<8>;
-  const Index n = v.size(), whole = n - n % 8;
-  const auto product = [&](Index k) { return s.empty() ? v[k] : s[k] * v[k]; };
-  Lanes size, sum;
-  for (Index k = 0; k < whole; k += 8) {
-    const Lanes x = Lanes::load(&v[k]), y = s.empty() ? x : x * Lanes::load(&s[k]);
-    size = larger(size, y), sum += y;
-  }
-  double most = 0.0, total = 0.0;
-  for (int k = 0; k < 8; ++k) most = std::max(most, size[k]), total += sum[k];
-  for (Index k = whole; k < n; ++k) most = std::max(most, std::abs(product(k))), total += product(k);
-  return most + (total - total);
-}
-inline double largest(View<const double, 2> v) { return largest(View<const double>(v.data(), v.size())); }
-
 // A method for y'' = f(y, y') of poses y: stages are at y + c h y' + (c h)^2 / 2 sum(pose y''), y' + c h sum(rate y''), and the
 // last row is the end of the step. Hairer, Norsett, Wanner (1993), sec. II.14.
 struct Tableau {
@@ -225,12 +208,15 @@ struct StepLimits {
   double most_violation;             // of rows that are left out
 };
 
-// Several steps that broke no limits.
+// Several steps that broke no limits, k of them, and their ends.
 struct Passed {
   Index n_steps = 0;
   bool starts_closed;  // whether the next step closes its stages
   double largest_pivot;
-  StepEnd end;         // of the last one
+  Pivot last;          // at the end of the last one
+  Array<double, 3> position, orientation, velocity;  // (k, n, .)
+  Array<double, 2> coordinate;                       // (k, n_coordinates)
+  Array<double, 3> acceleration;
 };
 
 template <class E>
@@ -326,31 +312,47 @@ class ExplicitSteps {
     constexpr double most_value = 1e30;
     constexpr auto patience = std::chrono::milliseconds(20);
     const auto begin = std::chrono::steady_clock::now();
-    Passed passed{0, starts_closed, largest_pivot, {}};
+    Passed passed{0, starts_closed, largest_pivot, {}, {}, {}, {}, {}, {}};
+    std::vector<double> position, orientation, velocity, coordinate, acceleration;
+    StepEnd end;
     while (passed.n_steps < ends.size() && !(pivot < limits.exchange_ratio * passed.largest_pivot)) {
       const double h = ends[passed.n_steps] - time;
-      StepEnd end;
-      if (!passed.starts_closed) end = step(from, open, false, false, h);
-      if (end.status == StepEnd::open) end = step(from, closed, true, false, h);
-      const bool is_closed = end.status == StepEnd::closed || end.status == StepEnd::sensitive;
-      if (!is_closed || end.worst.sine < limits.least_pivot || !(largest(end.velocity) < most_value) ||
-          !(largest(end.position) < most_value) ||
-          (end.correction > limits.most_correction && largest(from.bodies.velocity) > negligible_speed_) ||
-          (pivot < most_value && end.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)) ||
+      StepEnd next;
+      if (!passed.starts_closed) next = step(from, open, false, false, h);
+      if (next.status == StepEnd::open) next = step(from, closed, true, false, h);
+      const bool is_closed = next.status == StepEnd::closed || next.status == StepEnd::sensitive;
+      if (!is_closed || next.worst.sine < limits.least_pivot || !(largest(next.velocity) < most_value) ||
+          !(largest(next.position) < most_value) ||
+          (next.correction > limits.most_correction && largest(from.bodies.velocity) > negligible_speed_) ||
+          (pivot < most_value && next.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)) ||
           !(left_out_violation() <= limits.most_violation))
         break;
       time = ends[passed.n_steps++];
-      passed.starts_closed = end.status != StepEnd::closed;
-      pivot = end.last.sine, passed.largest_pivot = std::max(pivot, passed.largest_pivot);
-      passed.end = std::move(end);
-      from.bodies = {passed.end.position.view(), passed.end.orientation.view(), passed.end.velocity.view()};
-      from.coordinate = passed.end.coordinate.view(), from.acceleration = passed.end.acceleration.view();
+      passed.starts_closed = next.status != StepEnd::closed;
+      passed.last = next.last, pivot = next.last.sine, passed.largest_pivot = std::max(pivot, passed.largest_pivot);
+      end = std::move(next);
+      append(end.position, position), append(end.orientation, orientation), append(end.velocity, velocity);
+      append(end.coordinate, coordinate), append(end.acceleration, acceleration);
+      from.bodies = {end.position.view(), end.orientation.view(), end.velocity.view()};
+      from.coordinate = end.coordinate.view(), from.acceleration = end.acceleration.view();
       if (std::chrono::steady_clock::now() - begin > patience) break;
     }
+    const Index k = passed.n_steps, n = e_.n_bodies();
+    passed.position = array<3>(position, {k, n, 3}), passed.orientation = array<3>(orientation, {k, n, 4});
+    passed.velocity = array<3>(velocity, {k, n, 6}), passed.acceleration = array<3>(acceleration, {k, n, 6});
+    passed.coordinate = array<2>(coordinate, {k, from.coordinate.size()});
     return passed;
   }
 
  protected:
+  template <int N>
+  static void append(const Array<double, N>& from, std::vector<double>& to) {
+    to.insert(to.end(), from.view().begin(), from.view().end());
+  }
+  template <int N>
+  static Array<double, N> array(const std::vector<double>& from, typename Array<double, N>::Shape shape) {
+    return Array<double, N>(View<const double, N>(from.data(), shape));
+  }
   // Begins a step of n_stages stages.
   StepEnd begin(const StepStart& from, Index n_stages) {
     near_ = from.coordinate, is_stopped_ = false;

@@ -14,7 +14,7 @@ from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyEr
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation import integrators, stabilization
-from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
+from sparsebody.simulation.explicit_steps import Ends, ExplicitSteps, variational_step
 from sparsebody.simulation.integrators import Composition, Integrator, LocalError, Tableau
 from sparsebody.simulation.stabilization import (
     Evaluate,
@@ -538,22 +538,23 @@ class Stepper:
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
-    def take_steps(self, times: FloatArray) -> int:
-        """Take whole steps to these times, as far as nothing is to be decided; return how many."""
+    def take_steps(self, times: FloatArray) -> Ends | None:
+        """Take whole steps to these times, as far as nothing is to be decided; None if no step."""
         rows, state, h = self._rows, self.state, self.nominal
         watch, age = rows.watch, state.time - rows.watch.left_at
         is_whole = state.time < times[0] < state.time + _LONGEST_WHOLE_STEP * h
         is_late = age > 0.0 and n_parts_after(age, h) == 1 and rows.dynamics.rank >= watch.full_rank
         if self._compiled is None or not (is_whole and is_late):
-            return 0
+            return None
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
-        n, best, end = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
-        if end is not None:
-            self._singular_way = 0.0
-            self.state, self.acceleration = end.state, end.acceleration
-            watch.sine, watch.best_sine = end.pivot.sine, best
-        return n
+        taken = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
+        if taken is None:
+            return None
+        ends, pivot, watch.best_sine = taken
+        self._singular_way, watch.sine = 0.0, pivot.sine
+        self.state, self.acceleration = ends.states.at(-1), ends.acceleration[-1]
+        return ends
 
     def _passed(self, time: float) -> State:
         """Return the state at a singular pose, by those before it.
