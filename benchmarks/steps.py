@@ -91,10 +91,10 @@ def take_all(stepper: Inner, ends: FloatArray) -> None:
     """Take steps to times, as a run does between two records."""
     k = 0
     while k < len(ends):
-        taken = stepper.take_steps(ends[k:])
+        taken = stepper.take_steps(ends[k:], False)
         if taken is None:
             stepper.advance(float(ends[k]))
-        k += 1 if taken is None else len(taken.acceleration)
+        k += 1 if taken is None else taken.n_steps
 
 
 # ---- measuring -----------------------------------------------------------------------------------

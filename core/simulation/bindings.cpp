@@ -35,10 +35,10 @@ void bind_steps(nb::module_& m, const char* name) {
       "Status (OPEN: failed, or rows do not close the stages; CLOSED; STOPPED: the control failed; SENSITIVE: closed, and "
       "open stages would add to the error); position, orientation, velocity, coordinates, acceleration; largest correction "
       "of a velocity, relative; smallest pivot and its row, of all stages and of the end; errors of y''.");
-  def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, limits, pivot, largest_pivot)">(
+  def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, keeps_all, limits, pivot, largest_pivot)">(
       type, &Steps::take_steps,
       "Number of steps taken; whether the next one closes its stages; largest pivot so far; that at the end and its row; "
-      "positions (k, n, 3), orientations, velocities, coordinates and accelerations at the ends.");
+      "positions (k, n, 3), orientations, velocities, coordinates and accelerations at the ends of all steps or of the last.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Hand over, once: positions, orientations, velocities and accelerations (s, n, 19) of "
                                         "the newest step's stages, the end included, and multipliers (s, n_rows).");

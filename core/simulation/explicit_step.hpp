@@ -208,7 +208,7 @@ struct StepLimits {
   double most_violation;             // of rows that are left out
 };
 
-// Several steps that broke no limits, k of them, and their ends.
+// Several steps that broke no limits, and the ends of k of them: of all, or of the last one.
 struct Passed {
   Index n_steps = 0;
   bool starts_closed;  // whether the next step closes its stages
@@ -217,6 +217,29 @@ struct Passed {
   Array<double, 3> position, orientation, velocity;  // (k, n, .)
   Array<double, 2> coordinate;                       // (k, n_coordinates)
   Array<double, 3> acceleration;
+};
+
+// The numbers of such ends, in memory that is used again.
+struct EndNumbers {
+  std::vector<double> position, orientation, velocity, coordinate, acceleration;
+
+  void clear() {
+    for (auto* numbers : {&position, &orientation, &velocity, &coordinate, &acceleration}) numbers->clear();
+  }
+  void append(const StepEnd& end) {
+    const auto add = [](const auto& from, std::vector<double>& to) { to.insert(to.end(), from.view().begin(), from.view().end()); };
+    add(end.position, position), add(end.orientation, orientation), add(end.velocity, velocity);
+    add(end.coordinate, coordinate), add(end.acceleration, acceleration);
+  }
+  void store(Index n_bodies, Index n_coordinates, Passed& to) const {
+    const auto array = [n_bodies](const std::vector<double>& numbers, Index width) {
+      const Index k = Index(numbers.size()) / std::max(n_bodies * width, Index(1));
+      return Array<double, 3>(View<const double, 3>(numbers.data(), {k, n_bodies, width}));
+    };
+    to.position = array(position, 3), to.orientation = array(orientation, 4), to.velocity = array(velocity, 6);
+    to.acceleration = array(acceleration, 6);
+    to.coordinate = Array<double, 2>(View<const double, 2>(coordinate.data(), {to.position.shape(0), n_coordinates}));
+  }
 };
 
 template <class E>
@@ -308,13 +331,13 @@ class ExplicitSteps {
   // Stages are open; where open stages fail they are closed, in the next step as well. pivot: the smallest at the start;
   // largest_pivot: the largest such one so far.
   Passed take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
-                    View<const double> ends, const StepLimits& limits, double pivot, double largest_pivot) {
+                    View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
     constexpr auto patience = std::chrono::milliseconds(20);
     const auto begin = std::chrono::steady_clock::now();
     Passed passed{0, starts_closed, largest_pivot, {}, {}, {}, {}, {}, {}};
-    std::vector<double> position, orientation, velocity, coordinate, acceleration;
     StepEnd end;
+    ends_.clear();
     while (passed.n_steps < ends.size() && !(pivot < limits.exchange_ratio * passed.largest_pivot)) {
       const double h = ends[passed.n_steps] - time;
       StepEnd next;
@@ -331,28 +354,17 @@ class ExplicitSteps {
       passed.starts_closed = next.status != StepEnd::closed;
       passed.last = next.last, pivot = next.last.sine, passed.largest_pivot = std::max(pivot, passed.largest_pivot);
       end = std::move(next);
-      append(end.position, position), append(end.orientation, orientation), append(end.velocity, velocity);
-      append(end.coordinate, coordinate), append(end.acceleration, acceleration);
+      if (keeps_all) ends_.append(end);
       from.bodies = {end.position.view(), end.orientation.view(), end.velocity.view()};
       from.coordinate = end.coordinate.view(), from.acceleration = end.acceleration.view();
       if (std::chrono::steady_clock::now() - begin > patience) break;
     }
-    const Index k = passed.n_steps, n = e_.n_bodies();
-    passed.position = array<3>(position, {k, n, 3}), passed.orientation = array<3>(orientation, {k, n, 4});
-    passed.velocity = array<3>(velocity, {k, n, 6}), passed.acceleration = array<3>(acceleration, {k, n, 6});
-    passed.coordinate = array<2>(coordinate, {k, from.coordinate.size()});
+    if (!keeps_all && passed.n_steps > 0) ends_.append(end);
+    ends_.store(e_.n_bodies(), from.coordinate.size(), passed);
     return passed;
   }
 
  protected:
-  template <int N>
-  static void append(const Array<double, N>& from, std::vector<double>& to) {
-    to.insert(to.end(), from.view().begin(), from.view().end());
-  }
-  template <int N>
-  static Array<double, N> array(const std::vector<double>& from, typename Array<double, N>::Shape shape) {
-    return Array<double, N>(View<const double, N>(from.data(), shape));
-  }
   // Begins a step of n_stages stages.
   StepEnd begin(const StepStart& from, Index n_stages) {
     near_ = from.coordinate, is_stopped_ = false;
@@ -583,6 +595,7 @@ class ExplicitSteps {
   bool keeps_stages_ = false;
   Array<double, 3> stages_;
   Array<double, 2> multipliers_;
+  EndNumbers ends_;  // of the steps of `take_steps`
 };
 
 }  // namespace sparsebody::simulation

@@ -40,9 +40,10 @@ _NATIVE: dict[type, Any] = {
 
 
 class Ends(NamedTuple):
-    """The ends of k successive steps."""
+    """The ends of several steps: of all of them, or of the last one."""
 
-    states: States
+    n_steps: int
+    states: States  # at k times
     acceleration: FloatArray  # (k, n_bodies, 6)
 
 
@@ -150,6 +151,7 @@ class ExplicitSteps:
         solver: ForwardDynamics,
         start: tuple[State, FloatArray],
         times: FloatArray,
+        keeps_all: bool,
         limits: tuple[float, float, float, float, float, float],
         pivots: tuple[float, float],
     ) -> tuple[Ends, Pivot, float] | None:
@@ -170,12 +172,15 @@ class ExplicitSteps:
         begin = poses, state.coordinate, acceleration, _NOTHING, _NO_VALUES
         open_stages, closed = self._tableaus
         n, self.starts_closed, largest_pivot, last, x, q, v, coordinate, a = native.take_steps(
-            begin, open_stages, closed, self.starts_closed, state.time, times, limits, *pivots
+            *(begin, open_stages, closed, self.starts_closed),
+            *(state.time, times, keeps_all, limits),
+            *pivots,
         )
         if n == 0:
             return None
         assembler.renew()  # there may have been another step, in vain
-        return Ends(States(x, q, v, coordinate, times[:n]), a), Pivot(*last), largest_pivot
+        states = States(x, q, v, coordinate, times[n - len(a) : n])
+        return Ends(n, states, a), Pivot(*last), largest_pivot
 
     def native(self, solver: ForwardDynamics) -> Native | None:
         """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""

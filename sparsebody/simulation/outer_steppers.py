@@ -92,7 +92,7 @@ class OuterStepper:
         """Return the nearest state that closes the joints, where these are rigid."""
         return self._inner.closed(state)
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take none of several steps at once."""
         return None
 
@@ -205,12 +205,12 @@ class AutoStepper(OuterStepper):
             self._switch(self._inner.state, cause_of(error))
         return self._inner.advance(time)
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take explicit steps to these times as far as nothing is to be decided."""
         if self._slow_events * _EVENT_DECAY > _MOST_SLOW_EVENTS:
             return None
-        ends = self._inner.take_steps(times)
-        for _ in range(0 if ends is None else len(ends.acceleration)):
+        ends = self._inner.take_steps(times, keeps_all)
+        for _ in range(0 if ends is None else ends.n_steps):
             self._slow_events *= _EVENT_DECAY
         return ends
 

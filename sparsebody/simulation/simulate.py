@@ -82,6 +82,7 @@ _LEAST_MOTION = 1e-4  # of the mechanism's size: smaller motions are not judged
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # at once
+_DENSE_RECORDS = 8  # steps between records up to which the ends of all steps are kept
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
 
@@ -479,23 +480,24 @@ class Run:
         """Take several steps, up to `n_steps` in all, and record them; False if it takes none."""
         if self._finder.events:
             return False
-        first = self._step + 1
-        times = np.arange(first, min(n_steps, self._step + self._most_steps) + 1, dtype=np.float64)
+        every, errors, n = self._options.record_every, self._errors, self._most_steps
+        keeps_all = every <= _DENSE_RECORDS
+        if not keeps_all:  # ends that are looked at are ends of these calls
+            n = min(n, every - self._step % every)
+            n = n if errors is None else min(n, max(1, errors.next_step - self._step))
+        times = np.arange(self._step + 1, min(n_steps, self._step + n) + 1, dtype=np.float64)
         times *= self._options.step
         times += self._first_time
-        ends = self.stepper.take_steps(times)
+        ends = self.stepper.take_steps(times, keeps_all)
         if ends is None:
             return False
-        states, n = ends.states, len(ends.acceleration)
-        if self._errors is not None:
-            k = max(0, self._errors.next_step - first)
-            while k < n - 1:
-                self._errors.add(first + k, states.at(k), ends.acceleration[k])
-                k = max(k + 1, self._errors.next_step - first)
-        self._step += n
-        self._state = self.stepper.state
-        every = self._options.record_every
-        self._record(states.chosen(slice((-first) % every, None, every)))
+        self._step, self._state = self._step + ends.n_steps, self.stepper.state
+        n_kept = len(ends.acceleration)
+        first, k = self._step - n_kept + 1, 0
+        while errors is not None and k < n_kept - 1:
+            errors.add(first + k, ends.states.at(k), ends.acceleration[k])
+            k = max(k + 1, errors.next_step - first)
+        self._record(ends.states.chosen(slice(-first % every, None, every)))
         return True
 
     def _note_branches(self) -> None:

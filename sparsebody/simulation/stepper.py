@@ -538,7 +538,7 @@ class Stepper:
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take whole steps to these times, as far as nothing is to be decided; None if no step."""
         rows, state, h = self._rows, self.state, self.nominal
         watch, age = rows.watch, state.time - rows.watch.left_at
@@ -548,7 +548,8 @@ class Stepper:
             return None
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
-        taken = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
+        steps = times, keeps_all, limits, pivots
+        taken = self._compiled.take_steps(rows.dynamics, start, *steps)
         if taken is None:
             return None
         ends, pivot, watch.best_sine = taken

@@ -52,7 +52,7 @@ def test_a_step_that_open_stages_spoil_ends_before_its_last_evaluation(monkeypat
     assert [native.n_evaluations for native in made] == [3 + 4]
 
 
-@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("every", [1, 3, 10])
 @pytest.mark.parametrize("name", ["ladder", "n-four-bar", "slider-crank"])
 def test_steps_taken_at_once_are_recorded_as_one_by_one(name, every):
     """Bit for bit, whether a report of progress is due after each record or not."""

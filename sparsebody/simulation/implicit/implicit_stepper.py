@@ -106,7 +106,7 @@ class HalvedSteps(Generic[Now]):
         """Return the state, which these methods close, or leave open by compliance, themselves."""
         return state
 
-    def take_steps(self, times: FloatArray) -> None:
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> None:
         """Take none of several steps at once."""
 
     def advance(self, time: float) -> State:
