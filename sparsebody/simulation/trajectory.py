@@ -20,6 +20,7 @@ from sparsebody.model import Mechanism, State, System
 from sparsebody.model.system import States
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.simulation.options import SimulationOptions
+from sparsebody.simulation.stabilization import largest
 
 Records = dict[str, FloatArray]  # k of each channel, by its name
 # One record of each channel: its shape, in numbers or by the dataset of the names in it.
@@ -299,27 +300,29 @@ def records_of(
     multiplier: FloatArray | None = None,
     joint_wrench: Callable[[State], FloatArray] | None = None,
 ) -> Records:
-    """Return the records of k states.
+    """Return the records of k states, or of one whose joints are compliant.
 
-    Multipliers are those of compliant joints at the last one, which are open by delta = C lambda;
+    Its multipliers lambda (n_rows,) tell by how much joints are open, delta = C lambda;
     `joint_wrench` computes the reactions where they are asked for.
     """
-    n_times = len(states.time)
     kinetic, potential, momentum = energies_and_momenta(system, states)
-    position_error, velocity_error = largest_errors(system, states)
+    if multiplier is None:
+        position_error, velocity_error = largest_errors(system, states)
+        elastic = np.zeros(len(kinetic))
+    else:
+        errors = constraint_errors(system, states.at(0))
+        position_error, velocity_error = np.array([[largest(error)] for error in errors])
+        elastic = np.array([0.5 * (multiplier @ errors[0])])
     records: Records = states._asdict() | {
         "kinetic_energy": kinetic,
         "potential_energy": potential,
-        "elastic_energy": np.zeros(n_times),
+        "elastic_energy": elastic,
         "momentum": momentum,
         "position_error": position_error,
         "velocity_error": velocity_error,
     }
-    if multiplier is not None:
-        delta = constraint_errors(system, states.at(-1))[0]
-        records["elastic_energy"][-1] = 0.5 * (multiplier @ delta)
     if joint_wrench is not None:
-        wrenches = [joint_wrench(states.at(k)) for k in range(n_times)]
+        wrenches = [joint_wrench(states.at(k)) for k in range(len(kinetic))]
         records["joint_wrench"] = np.array(wrenches)
     return records
 
