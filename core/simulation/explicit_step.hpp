@@ -256,8 +256,8 @@ class ExplicitSteps {
       : e_(evaluation), left_out_(left_out), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
         inverse_tolerance_(tolerance.size()), correctable_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
         right_(n_unknowns), left_out_gamma_(left_out.rows.shape(0)), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
-        trial_velocity_error_(joints.n_rows()), pivot_(independent_rows.size()), least_pivot_(loop_rows.size()),
-        largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
+        trial_velocity_error_(joints.n_rows()), pivot_(independent_rows.size()), least_pivot_(independent_rows.size()),
+        largest_pivot_(independent_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
         curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     for (const Index k : independent_rows) correctable_[k] = inverse_tolerance_[k];
@@ -409,16 +409,18 @@ class ExplicitSteps {
     return h * most / speed;
   }
   void follow_pivots() {
-    for (Index k = 0; k < loop_rows_.size(); ++k) {
-      const double inverse_square = pivot_[loop_rows_[k]];
-      least_pivot_[k] = std::min(least_pivot_[k], inverse_square);
-      largest_pivot_[k] = std::max(largest_pivot_[k], inverse_square);
+    const Index n = pivot_.size();
+    double *least = least_pivot_.data(), *largest = largest_pivot_.data();
+    const double* pivot = pivot_.data();
+    for (Index k = 0; k < n; ++k) {
+      least[k] = std::min(least[k], pivot[k]);
+      largest[k] = std::max(largest[k], pivot[k]);
     }
   }
   // The largest relative change of a row's pivot from one stage to another.
   double pivot_change() const {
     double least = 1.0;
-    for (Index k = 0; k < loop_rows_.size(); ++k) least = std::min(least, least_pivot_[k] / largest_pivot_[k]);
+    for (const Index k : loop_rows_) least = std::min(least, least_pivot_[k] / largest_pivot_[k]);
     return 1.0 - std::sqrt(std::max(least, 0.0));
   }
   // Whether open stages add too much to the error of the step, by an estimate that takes y'' of the last stage for that of
@@ -580,7 +582,7 @@ class ExplicitSteps {
   double length_, negligible_speed_;
   View<const Index> independent_rows_, loop_rows_;
   Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
-  Array<double> pivot_, least_pivot_, largest_pivot_;  // inverse squares: of all rows at a stage; of loop rows at all stages so far
+  Array<double> pivot_, least_pivot_, largest_pivot_;  // inverse squares of all rows: at a stage; bounds at all stages so far
   Array<double, 2> twists_;
   model::MotionList motions_;
   StageCurves curves_;

@@ -143,11 +143,12 @@ class RowChoice:
         self.watch = replace(self.watch, left_at=state.time)
 
     def _use(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        changed = np.setxor1d(self.dynamics.redundant_rows, dynamics.redundant_rows)
+        before, after = self.dynamics.redundant_rows, dynamics.redundant_rows
+        changed = np.setxor1d(before, after, assume_unique=True)
         self.dynamics = dynamics
         full_rank = max(dynamics.rank, self.watch.full_rank)
         self.watch = RankWatch(state, full_rank, left_at=self.watch.left_at)
-        joints = np.unique(dynamics.system.row_joint[changed])
+        joints = list(dict.fromkeys(dynamics.system.row_joint[changed].tolist()))
         names = [repr(dynamics.system.joint_names[j]) for j in joints[:_MOST_NAMES]]
         more = ", ..." if len(joints) > _MOST_NAMES else ""
         where = f", others at joints {', '.join(names)}{more}" if names else ""
