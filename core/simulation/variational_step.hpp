@@ -99,7 +99,7 @@ class VariationalSteps : public ExplicitSteps<E> {
     kick_.resize(s.position.shape(0)), momentum_.resize(kick_.size()), turned_.resize(kick_.size());
     fill_kick(s, bodies);
     for (Index k = 0; k < parts.size(); ++k) {
-      this->to_time(from, k);
+      this->to_time(from, k, 1.0);
       if (!substep(s, k, bodies, parts[k] * h)) return this->failed();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     }

@@ -98,8 +98,8 @@ class ExplicitSteps:
             else:
                 self._attempts.insert(0, _attempt(scheme.open_stages, False, is_adaptive))
                 self._tableaus = scheme.open_stages.arrays, scheme.arrays
-        is_free = control is None and not (is_adaptive or keeps_stages)
-        self._takes_several = is_free and len(self._tableaus) > 0
+        is_plain = not (is_adaptive or keeps_stages)
+        self._takes_several = is_plain and len(self._tableaus) > 0
         self._is_on_loop = _loop_rows(system)  # of all rows
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
@@ -117,6 +117,8 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
+        if self._control is not None:  # of several steps before
+            self._control.raise_error()
         skipped = int(self.starts_closed and len(self._attempts) > 1)
         attempts = self._attempts[skipped:]
         for k, (nodes, attempt) in enumerate(attempts, self._first_attempt + skipped):
@@ -167,6 +169,8 @@ class ExplicitSteps:
         if native is None or not (self._takes_several and is_steady):
             return None
         assembler.renew()
+        if self._control is not None:  # of a step that could not be taken before
+            self._control.raise_error()
         state, acceleration = start
         poses = state.position, state.orientation, state.velocity
         begin = poses, state.coordinate, acceleration, _NOTHING, _NO_VALUES
@@ -176,6 +180,8 @@ class ExplicitSteps:
             *(state.time, times, keeps_all, limits),
             *pivots,
         )
+        if n == 0 and self._control is not None:
+            self._control.raise_error()
         if n == 0:
             return None
         assembler.renew()  # there may have been another step, in vain

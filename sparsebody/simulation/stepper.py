@@ -4,6 +4,7 @@ import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -383,13 +384,18 @@ class Stepper:
             state, acceleration = self._rows.leave_from_rest(state, acceleration)
         self.state, self.acceleration = state, acceleration
 
-    def saved(self) -> tuple[State, FloatArray, ForwardDynamics, RankWatch]:
+    def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        return self.state, self.acceleration, self._rows.dynamics, replace(self.rank)
+        starts_closed = self._compiled is not None and self._compiled.starts_closed
+        rows = self._rows.dynamics, replace(self.rank)
+        return self.state, self.acceleration, *rows, self._singular_way, starts_closed
 
-    def restore(self, saved: tuple[State, FloatArray, ForwardDynamics, RankWatch]) -> None:
+    def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
-        self.state, self.acceleration, self._rows.dynamics, self._rows.watch = saved
+        self.state, self.acceleration, dynamics, watch, self._singular_way, starts_closed = saved
+        self._rows.dynamics, self._rows.watch = dynamics, watch
+        if self._compiled is not None:
+            self._compiled.starts_closed = starts_closed
 
     def local_error(self) -> LocalError | None:
         """Return the errors of the newest step; None where they are not known."""

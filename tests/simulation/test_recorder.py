@@ -81,6 +81,7 @@ def signal_after(moment, number):
         (sb.build("bricard").compile(), (1.3,)),  # a row is exchanged before
     ],
 )
+@pytest.mark.usefixtures("step_by_step")
 def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(
     system, moments, tmp_path, monkeypatch
 ):
@@ -208,6 +209,7 @@ def small_disk(size):
         enlarge()
 
 
+@pytest.mark.usefixtures("step_by_step")
 @pytest.mark.parametrize("period", [0.0, 1e9])
 def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, period):
     monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", period)  # [s]
@@ -218,7 +220,7 @@ def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, 
     with small_disk(100_000) as enlarge:  # of the disk, not of the memory that the rest goes to
         monkeypatch.setattr(trajectory_files, "_give_up", lambda file: (enlarge(), give_up(file)))
         with pytest.raises(OutputError, match=r"cannot write '.*run\.h5': File too large"):
-            sb.simulate(start, output=path, progress=lambda *_: None, **options)  # step by step
+            sb.simulate(start, output=path, **options)
     kept = sb.Trajectory.load(path)
     assert kept.interrupted
     assert (len(kept) > 50) == (period == 0.0)
