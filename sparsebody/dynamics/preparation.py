@@ -9,8 +9,8 @@ import copy
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
-from typing import NamedTuple, TypeAlias
+from functools import cached_property, partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import compliant_reactions, evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
+from sparsebody.equations.remembered import remembered
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     LARGE_PATTERN,
@@ -33,14 +34,7 @@ from sparsebody.factorization.krylov import PRECONDITIONERS
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.model import State, System, subgroups
 from sparsebody.model.subgroups.classes import ground_motion
-from sparsebody.ordering import (
-    LONGEST_ORDERING,
-    ORDERINGS,
-    Ordering,
-    candidate_orderings,
-    order,
-    quickest,
-)
+from sparsebody.ordering import LONGEST_ORDERING, candidate_orderings, order, quickest
 from sparsebody.sparse import RankDecision, elimination_tree
 from sparsebody.sparse.pattern import BlockPattern, sampled
 
@@ -110,7 +104,6 @@ NEARLY = 1.02  # orderings within this share of the least predicted time are as 
 WIDE = 100  # rows in a front beyond which LDL' of wide fronts may be faster than QR of small ones
 AS_EXPECTED = 1.25  # share of a sample's time, in proportion, at which no other ordering is tried
 CHANGE_OF_BASIS = 8e-8  # [s] a body, to its freedoms and back
-MOST_REMEMBERED_ROWS = 5000  # of a pattern whose choice is remembered; memory is no matter to it
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +161,11 @@ def choose_solver(
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
-    if pattern.n_rows > MOST_REMEMBERED_ROWS:
-        return _automatic_choice(pattern, factorization)
-    return _remembered_choice(Question.of(pattern, factorization))
+    is_name = isinstance(factorization, str)
+    return _automatic_choice(pattern, factorization if is_name else tuple(factorization))
 
 
+@remembered
 def _automatic_choice(pattern: BlockPattern, factorization: Names) -> SolverChoice:
     names = candidate_orderings(pattern)
     choice = _quick_choice(pattern, names, factorization)
@@ -182,41 +175,6 @@ def _automatic_choice(pattern: BlockPattern, factorization: Names) -> SolverChoi
         ]
         return _best(pattern, [choice.ordering, *others], factorization)
     return choice
-
-
-class Question(NamedTuple):
-    """All that the automatic choice for a small pattern depends on, hashable."""
-
-    block_sizes: bytes
-    ends: bytes
-    factorization: str | tuple[str, ...]
-    orderings: tuple[Ordering, ...]
-    backends: tuple[backends.Backend, ...]
-    shares_work: bool
-
-    @classmethod
-    def of(cls, pattern: BlockPattern, factorization: Names) -> Question:
-        """Return what is to be chosen for a pattern, with the tables as they are."""
-        return cls(
-            pattern.block_sizes.astype(np.intp).tobytes(),
-            pattern.ends.astype(np.intp).tobytes(),
-            factorization if isinstance(factorization, str) else tuple(factorization),
-            tuple(ORDERINGS.values()),
-            tuple(backends.FACTORIZATIONS.values()),
-            ranks.share_work(),
-        )
-
-    @property
-    def pattern(self) -> BlockPattern:
-        """The pattern again."""
-        sizes, ends = (np.frombuffer(data, np.intp) for data in (self.block_sizes, self.ends))
-        return BlockPattern(sizes, ends.reshape(-1, 2))
-
-
-@lru_cache(maxsize=256)
-def _remembered_choice(question: Question) -> SolverChoice:
-    """Return the choice, made once: gradients and sweeps ask for the same pattern many times."""
-    return _automatic_choice(question.pattern, question.factorization)
 
 
 def _quick_choice(pattern: BlockPattern, names: list[str], factorization: Names) -> SolverChoice:
