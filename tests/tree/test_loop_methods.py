@@ -1,4 +1,4 @@
-"""Methods for closed loops on 500 random mechanisms, and what holds for their matrices."""
+"""Methods for closed loops on 250 random mechanisms, and what holds for their matrices."""
 
 import numpy as np
 import pytest
