@@ -1,6 +1,6 @@
 """Random mechanisms whose constraints depend on each other, for the tests."""
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from random_mechanisms import add_joint, add_loop, pose, random_loops, random_rotation, random_tree
@@ -47,6 +47,12 @@ def random_mechanism(seed):
     for name in rng.choice(list(mechanism.joints), size=2, replace=False):
         add_twin(mechanism, str(name))
     return mechanism
+
+
+@cache
+def random_system(seed):
+    """The random mechanism of that seed, compiled, which many tests ask for."""
+    return random_mechanism(seed).compile()
 
 
 def add_linkage(mechanism, rng, name, bars, base=""):

@@ -21,6 +21,7 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import compliant_reactions, evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
+from sparsebody.equations.remembered import remembered
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     LARGE_PATTERN,
@@ -155,10 +156,17 @@ def choose_solver(
     Several factorizations stand for that among them. A named ordering gets the `positions`
     (n_primal, 3) of the bodies if it takes any. Of large mechanisms samples are tried, and the
     quickest of the best is taken if it keeps its promise. Where one solution takes longer than
-    others would take to compute, as in large cubes, they are tried as well.
+    others would take to compute, as in large cubes, they are tried as well. What is chosen for a
+    small pattern is remembered.
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
+    is_name = isinstance(factorization, str)
+    return _automatic_choice(pattern, factorization if is_name else tuple(factorization))
+
+
+@remembered
+def _automatic_choice(pattern: BlockPattern, factorization: Names) -> SolverChoice:
     names = candidate_orderings(pattern)
     choice = _quick_choice(pattern, names, factorization)
     if choice.predicted > LONGEST_ORDERING:

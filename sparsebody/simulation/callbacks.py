@@ -26,7 +26,6 @@ from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import is_plain
@@ -222,6 +221,8 @@ class EventFinder:
             return []
         accelerations = motion.acceleration_at(before), motion.acceleration_at(after)
         ends = {before.time: before, after.time: after}
+
+        from scipy.optimize import brentq  # takes longer to import than a short simulation
 
         def zero_of(event: UserEvent) -> State:
             def value(time: float) -> float:

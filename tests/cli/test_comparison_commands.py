@@ -49,7 +49,10 @@ def test_every_basis_is_compared_and_the_sparsest_comes_first():
     ("command", "options"),
     [
         (["order", "scissor", "-p", "pairs=6"], ["--spy"]),
-        (["algorithms", "ladder", "-p", "rungs=2"], ["--sizes", "4,9,16", "--spy", "--growth"]),
+        (
+            ["algorithms", "ladder", "-p", "rungs=2", "--algorithm", "penalty"],
+            ["--sizes", "4,9,16", "--spy", "--growth"],
+        ),
         ([*TWO, "--times", "--sizes", "6,3"], ["--figure"]),
     ],
 )

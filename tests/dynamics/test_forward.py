@@ -184,7 +184,9 @@ def comparisons():
 def test_every_ordering_with_every_factorization_gives_the_same_accelerations(
     ordering, factorization, comparisons
 ):
-    for name, system, state, expected in comparisons:
+    """Each pair for a third of the systems: each ordering, and each factorization, for all."""
+    part = available_orderings().index(ordering) + available_factorizations().index(factorization)
+    for name, system, state, expected in comparisons[part % 3 :: 3]:
         if system.n_bodies + system.n_joints > ORDERINGS[ordering].largest:
             continue
         dynamics = sb.ForwardDynamics(system, state, ordering=ordering, factorization=factorization)

@@ -99,7 +99,7 @@ def test_baumgarte_terms_are_the_same(seed):
     assert_same_motion(dynamics, sb.displaced(state, twist))
 
 
-@pytest.mark.parametrize("n", [20, 2048, 24_000])
+@pytest.mark.parametrize("n", [20, 2048, 8192])
 def test_lifts_of_any_length_are_as_accurate_as_pivoting_makes_them(n):
     """The bound follows the condition number, the square root of that of A A'."""
     given = problem("scissor", n)
