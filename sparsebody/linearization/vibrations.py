@@ -105,8 +105,8 @@ class Modes(BriefRepr):
         index : int
             Which mode.
         amplitude : float
-            The largest displacement over the mechanism's extent. The linear motion is drawn so
-            large that rotations are visible.
+            The largest displacement over the mechanism's extent, rotations times the typical
+            length included.
         n_frames : int
             Number of frames of a period, its two ends included; a mode that does not oscillate
             takes one second.
