@@ -13,7 +13,7 @@ namespace sparsebody {
 // and neighbours of few edges come first. Cuthill and McKee (1969). If `towards_world`, a component whose edges to
 // the world, -1, lie nearer to its beginning is listed from its other end.
 inline Array<Index> cuthill_mckee(const Graph& listed, bool towards_world) {
-  constexpr int most_searches = 8;  // for a node at the periphery
+  constexpr int most_searches = 8;  // for a node at the periphery: they end when the depth no longer grows
   const Index n = listed.size();
   std::vector<Index> indices = sorted_entries(listed, [&](Index other) { return other < 0 ? 0 : listed.degree(other); });
   for (Index& other : indices) other = listed.indices[other];
@@ -97,6 +97,7 @@ inline Array<Index> bisected(const Graph& graph, bool from_farthest_of_another) 
       });
     };
     for (Index k = 0; k < size; ++k) {
+      // an arbitrary node, not the first, which is at the periphery of the part or next to the last cut
       Index start = order[first + (from_farthest_of_another ? (k + size / 3) % size : k)];
       if (seen[start]) continue;
       for (int i = 0; i < n_searches; ++i) {

@@ -64,7 +64,8 @@ inline LinkInertia inertia_in_world(const LinkConstants& link, const Mat3& R) {
     if constexpr (MovesAlongAxes<J>) {
       unrolled<0, J::n>([&](auto k) SB_UNROLL {
         S[k] = frames.sign() * along(frames.S_axes(), J::axes[k]);
-        if constexpr (std::is_same_v<J, Free>) S[k] = frames.to_link() * S[k];  // others turn about both origins
+        // axes of all other types pass through both origins
+        if constexpr (std::is_same_v<J, Free>) S[k] = frames.to_link() * S[k];
         v_J += S[k] * qd_i[k];
       });
     } else {
@@ -116,7 +117,7 @@ inline PlacedLink place_link(const Links& links, const BodyStates& bodies, const
 
 // The motion of all links at a state of the bodies.
 [[gnu::flatten]] inline void motion_from_bodies(const Links& links, const BodyStates& bodies,
-                                                                 const TreeMotion& motion) {
+                                                const TreeMotion& motion) {
   visit_links(links, [&]<class J>(Index i, const J& joint) {
     const Index first = links.first_velocity(i);
     Motion* S = motion.S.data() + first;

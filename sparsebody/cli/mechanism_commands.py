@@ -123,7 +123,7 @@ def _print_reactions(inspection: Inspection, remedies: dict[str, tuple[str, int]
     for line in lines:
         click.echo(f"  {line}")
     # freedom: the dimension of the indeterminate part of a reaction
-    if n_more := int((inspection.reactions.freedom > 0).sum()) - len(lines):
+    if n_more := int((inspection.reactions.n_indeterminate > 0).sum()) - len(lines):
         click.echo(f"  and {n_more} joints more; --json lists all")
 
 

@@ -43,10 +43,7 @@ _OPENING_TOLERANCE = 1e-13  # [rad, m]
 
 def row_sizes(system: System, state: State) -> FloatArray:
     """Return (n_rows,) errors that are as large as the mechanism: 1 rad, its typical length."""
-    moment, force = np.hsplit(SystemMotion(system, state).subspace, 2)
-    return np.asarray(
-        np.linalg.norm(moment, axis=1) + system.typical_length * np.linalg.norm(force, axis=1)
-    )
+    return SystemMotion(system, state).row_sizes(system.typical_length)
 
 
 def check_is_closed(system: System, state: State) -> None:

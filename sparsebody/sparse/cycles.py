@@ -56,6 +56,7 @@ def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycl
     """Return the cycle that every edge outside of a forest, is_tree (n_edges,), closes with it.
 
     Each cycle starts with its edge outside of the forest, passed from its first end to its second.
+    ValueError if the forest does not connect the ends of such an edge.
     """
     chords = np.flatnonzero(~is_tree)
     return Cycles(*kernels.closed_cycles(n_nodes, ends, is_tree, chords, False))

@@ -34,7 +34,7 @@ def assert_agrees_with_null_space(system, state, report):
         unique = np.linalg.norm(wrench, axis=1) < 1e-7
         np.testing.assert_array_equal(report.unique[j], unique, system.joint_names[j])
         rank = np.linalg.matrix_rank(wrench, tol=1e-7) if wrench.size else 0
-        assert report.freedom[j] == rank, system.joint_names[j]
+        assert report.n_indeterminate[j] == rank, system.joint_names[j]
 
 
 @pytest.mark.parametrize(("name", "parameters"), SMALL)
@@ -62,7 +62,7 @@ def test_loops_of_a_scissor_lift_tell_everything_at_any_size():
     assert report.method == LOOPS
     hinges = [j for j, name in enumerate(system.joint_names) if name != "support"]
     assert report.unique[hinges][:, [2, 3, 4]].all()  # what is in the plane
-    assert set(report.freedom.tolist()) == {0, 3}
+    assert set(report.n_indeterminate.tolist()) == {0, 3}
 
 
 def test_sheets_share_redundancy_between_loops():
@@ -94,7 +94,7 @@ def test_bodies_of_a_millimetre_beside_bodies_of_100_m():
     for method in ("auto", "random"):
         report = sb.determined_reactions(system, method=method)
         assert (report.certain, report.dimension) == (True, 9)
-        np.testing.assert_array_equal(report.freedom, 3)
+        np.testing.assert_array_equal(report.n_indeterminate, 3)
         np.testing.assert_array_equal(report.unique, [[False, False, True, True, True, False]] * 12)
 
 
@@ -106,16 +106,20 @@ def test_a_plank_on_three_supports_has_one_open_component_at_each():
     assert report.dimension == 1
     np.testing.assert_array_equal(report.unique, [[True] * 5 + [False]] * 3)
     said = [line.split(": ")[1] for line in report.lines()]
-    assert said == ["force x, y unique; force z not", "force z not", "force z not"]
+    assert said == [
+        "force x, y unique; force z indeterminate",
+        "force z indeterminate",
+        "force z indeterminate",
+    ]
 
 
 def test_lines_name_the_loop_and_the_remedy():
     report = sb.determined_reactions(sb.build("scissor", pairs=3).compile())
     lines = list(report.lines({"outer-0-left": ("replace by point-on-line", 3)}))
-    assert len(lines) == np.count_nonzero(report.freedom) == 7
+    assert len(lines) == np.count_nonzero(report.n_indeterminate) == 7
     line = next(line for line in lines if line.startswith("joint 'outer-0-left'"))
     assert line.startswith(
-        "joint 'outer-0-left': force x, y unique; force z, torque x, y not: "
+        "joint 'outer-0-left': force x, y unique; force z, torque x, y indeterminate: "
         "3 redundant constraints in loop 0 ("
     )
     assert line.endswith("; replace by point-on-line to remove them")

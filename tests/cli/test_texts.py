@@ -33,7 +33,7 @@ TEXTS = {
         "pose regular",
         "configurations 2 found with coordinate 0 of joint 'crank-pivot' held",
         "3 dimensions not determined, at 4 of 4 joints",
-        "joint 'crank-pin': force x, y unique; force z, torque x, y not: ",
+        "joint 'crank-pin': force x, y unique; force z, torque x, y indeterminate: ",
         "; replace by point-on-line to remove them",
         "verified in 2 poses: rank 17",
     ],

@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 
 import sparsebody as sb
 from sparsebody.equations.initial_state import compliant_state
-from sparsebody.equations.system_motion import constraint_errors
+from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.spatial import plucker_parts, quaternion_exponential, rotation_logarithm
@@ -171,6 +171,37 @@ def test_open_chains_close_whatever_way_their_bodies_lie(name, axis, size):
     system = mechanism.compile()
     if system.n_rows:
         assert errors(system, sb.consistent_state(system))[0] < 1e-10
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1.0, 1e6])
+def test_mechanisms_of_all_sizes_close_as_exactly_and_move_as_well(size):
+    """A four-bar of picometres is the one of metres in other units, positions and speeds alike."""
+    mechanism = sb.Mechanism("four-bar", gravity=(0.0, 0.0, 0.0))
+    points = size * np.array([[0, 0, 0], [0, 0, 1.0], [2.0, 0, 2.0], [2.0, 0, 0]])
+    centers = (points[:-1] + points[1:]) / 2.0
+    inertia, off = 0.1 * size**2 * np.ones(3), 2e-3 * size * np.array([0.5, 0.0, 1.0])
+    for k, center in enumerate(centers):
+        solid = {"mass": 1.0, "inertia": inertia, "position": center + (k == 1) * off}
+        mechanism.add_body(f"bar {k}", **solid)
+    ends = [sb.WORLD, "bar 0", "bar 1", "bar 2", sb.WORLD]
+    origins = np.vstack([np.zeros(3), centers, np.zeros(3)])
+    for k, point in enumerate(points):
+        first, second = (sb.Frame.from_axes(point - origins[k + s], (0, 1, 0)) for s in (0, 1))
+        mechanism.add_joint(
+            f"pin {k}",
+            sb.Revolute(),
+            *ends[k : k + 2],
+            predecessor_frame=first,
+            successor_frame=second,
+            prescribed=sb.Polynomial((0.1, 1e-3)) if k == 0 else None,
+        )
+    system = mechanism.compile()
+    state = sb.consistent_state(system)
+    units = np.array([1.0, 1.0, 1.0, size, size, size])
+    position, velocity = constraint_errors(system, state)
+    sizes = SystemMotion(system, state).row_sizes(size)
+    assert np.abs(position / sizes).max() < 1e-12
+    assert np.abs(velocity / sizes).max() < 1e-12 * np.abs(state.velocity / units).max()
 
 
 @pytest.mark.parametrize("seed", range(8))

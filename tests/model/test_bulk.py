@@ -9,6 +9,7 @@ from random_mechanisms import random_frame, random_inertia, random_rotation, ran
 
 import sparsebody as sb
 from sparsebody.errors import ModelError
+from sparsebody.model.columns import joined
 from sparsebody.spatial import quaternion_from_rotation
 
 FIVE = [2e-3] * 5  # compliances of a hinge
@@ -310,3 +311,11 @@ def test_frames_are_finite_and_unit():
     assert len(frames) == 3
     np.testing.assert_array_equal(frames[2].position, [0, 0, 1])
     np.testing.assert_array_equal(frames.rotations[1], frames[1].rotation)
+
+
+def test_columns_are_joined_with_empty_ones():
+    one = np.broadcast_to([1.0, 2.0], (3, 2))
+    none = np.broadcast_to([1.0, 2.0], (0, 2))
+    np.testing.assert_array_equal(joined([none, one]), one)
+    np.testing.assert_array_equal(joined([one, none]), one)
+    assert joined([none, none]).shape == (0, 2)

@@ -93,6 +93,8 @@ def test_unknown_formats_and_kinds_are_refused_with_those_that_there_are(tmp_pat
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UnknownNameError, match="drawn as mechanism, spy, all"):
         MechanismPictures(build("pendulum"), Options()).kinds(["film"])
+    with pytest.raises(UnknownNameError):  # it stands for several figures
+        MechanismPictures(build("pendulum"), Options()).figure("all")
 
 
 def structure_of(name, **parameters):

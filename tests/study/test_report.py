@@ -9,6 +9,7 @@ from command_line import printed
 
 from benchmarks.record import main as record
 from sparsebody.errors import MissingDependencyError, StudyError
+from sparsebody.study.pages import Table, write_html
 from sparsebody.study.reports import write_report
 from sparsebody.study.rows import COLUMNS, read_results, write_results
 
@@ -130,6 +131,12 @@ def test_one_format_is_written_where_it_is_asked_for(results, tmp_path, monkeypa
     for name in ("html", "markdown"):
         options = (f"--{name}", "--output", tmp_path)
         assert printed("report", results, *options) == f"{tmp_path / name}\n"
+
+
+@pytest.mark.parametrize("text", ["2.5e-3", "-1.7", "+3"])
+def test_numbers_of_a_table_are_aligned_whatever_their_sign(text, tmp_path):
+    page = write_html([Table(["value"], [[text]])], tmp_path / "page.html").read_text()
+    assert f'<td class="number">{text}</td>' in page
 
 
 def test_what_holds_no_results_is_an_error(tmp_path):

@@ -1,4 +1,4 @@
-"""Implicit steps in the time loop: in halves where need be, starting values, reactions, memory."""
+"""Implicit steps in the time loop: halved steps, starting values, reactions, checkpoints."""
 
 import copy
 import itertools
@@ -31,30 +31,28 @@ _SAME_STEP = 1e-9  # relative difference of steps, by rounding of times
 # Part of a step that is left to the next one, as what remains after an event. In shorter steps
 # constraints of index 3 would turn position errors, over h, into velocities.
 _SHORT_STEP = 0.1
-_CALM_STEPS = 8  # steps without trouble, after which parts become longer
-_MOST_HALVINGS = 10
-# Halvings after which the full matrix of Newton's method is factorized
-_FULL_MATRIX_HALVINGS = 4
-_FAR_OPENING = (
-    1e-4  # of the mechanism's extent; beyond it joints are closed first, compliance aside
-)
-_OPENING_LIMIT = (
-    0.01  # of the mechanism's size, or a radian; beyond it compliance is not negligible
-)
-# Compliance of rigid joints over that of a step's inertia, for dependent rows; and that step at
-# least over the time of motions: as t^-2, multipliers grow where these leave singular poses
+_CALM_STEPS = 8  # steps in parts of one length without a failure, after which parts are doubled
+_MOST_HALVINGS = 10  # parts of a thousandth of the step
+_FULL_MATRIX_HALVINGS = 4  # after which the full matrix of Newton's method is factorized
+# Opening of joints over the mechanism's extent from which they are closed before implicit steps
+_FAR_OPENING = 1e-4
+# Opening over the mechanism's size, or [rad], beyond which the compliance is not negligible
+_OPENING_LIMIT = 0.01
+# Compliance of rigid joints, over h^2 / m, that makes dependent rows regular. h is the step, but at
+# least _RIGID_TIME of the time in which loads move the mechanism by its size: where motions leave
+# singular poses, multipliers grow as 1 / t^2
 _RIGID_COMPLIANCE, _RIGID_TIME = 1e-11, 5e-3
-_NEWEST_SHARE = 0.2  # share of the newest multipliers in those that compliance is judged by
-# A compliance on trial, and the change of loads that it may make
+_NEWEST_SHARE = 0.2  # weight of the newest multipliers in the mean that the compliance is sized by
+# Factor of a compliance on trial, and the relative change of multipliers from which it is kept
 _TRIAL_FACTOR, _LOAD_TOLERANCE = 0.1, 0.02
-_MOST_TRIALS = 8  # of starting with ever stiffer joints
+_MOST_TRIALS = 8  # starts with ever stiffer joints
 
 
 Now = TypeVar("Now", bound=Newest)
 
 
 class HalvedSteps(Generic[Now]):
-    """Halves steps where Newton's method cannot take them, and lengthens them after calm ones."""
+    """Halves steps where Newton's method fails, and doubles them again after some that succeed."""
 
     rank = RankWatch()
 
@@ -99,11 +97,11 @@ class HalvedSteps(Generic[Now]):
         return consistent_state(self._system, state)
 
     def multiplier_at(self, time: float) -> FloatArray | None:
-        """Return the multipliers of compliant joints: these are rigid."""
+        """Return None: only compliant joints have multipliers of their own."""
         return None
 
     def closed(self, state: State) -> State:
-        """Return the state, which these methods close, or leave open by compliance, themselves."""
+        """Return the state as it is: steps close joints themselves, up to their compliance."""
         return state
 
     def take_steps(self, times: FloatArray, keeps_all: bool) -> None:
@@ -112,8 +110,8 @@ class HalvedSteps(Generic[Now]):
     def advance(self, time: float) -> State:
         """Return the state at `time`.
 
-        Raises SimulationError if Newton's method does not converge however short the step is, or
-        joints are torn.
+        Raises SimulationError if Newton's method does not converge however short the step is, or a
+        joint opens beyond the limit.
         """
         before, saved, self.passed = self._halvings, self.saved(), []
         try:
@@ -159,7 +157,7 @@ class HalvedSteps(Generic[Now]):
         self._now, self.passed, self._halvings, self._n_calm = saved
 
     def _check_closed(self) -> None:
-        """Raise SimulationError where joints are torn."""
+        """Raise SimulationError where a joint opens beyond the limit."""
 
     def _explained(self, error: SimulationError) -> str:
         """Return an error with what may have caused it."""
@@ -167,7 +165,7 @@ class HalvedSteps(Generic[Now]):
 
 
 def implicit_memory(system: System, is_controlled: bool) -> int:
-    """Return the numbers of an ImplicitStepper's memory."""
+    """Return how many numbers `ImplicitStepper.memory` has."""
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     n_inputs = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     n_inputs += 6 * n if is_controlled else 0
@@ -178,14 +176,14 @@ def implicit_memory(system: System, is_controlled: bool) -> int:
 class ImplicitStepper(HalvedSteps[AlphaState]):
     """Takes steps of the generalized-alpha method; no decision on rank, whatever the pose.
 
-    A step that Newton's method cannot take is taken in halves. Unless a compliance is given, it is
-    lowered, never raised, until no joint opens noticeably by its actual multipliers: at the start,
-    and then where prescribed motions may raise them. Loads of conservative motions are bounded by
-    the energy that it was sized by; their shocks would be harder by stiffer joints.
+    A step in which Newton's method fails is taken in halves. Unless the user gives a compliance, it
+    is lowered at the start until no joint opens noticeably under its multipliers, and later only
+    in driven motions, whose multipliers may grow. In conservative ones the energy bounds the loads,
+    and stiffer joints would make the forces of shocks larger.
     """
 
     error_order = 3  # of local errors
-    least_step = _SHORT_STEP  # of a step: shorter ones are left to the next
+    least_step = _SHORT_STEP  # part of a step: what is shorter is left to the next step
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -209,7 +207,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         matrix = NewtonMatrix(self.equations, options.ordering, options.factorization)
         self._matrix, self.newton, self._size = matrix, matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
-        self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
+        # (n_rows,) lengths of openings of 1: 1 m, or of a radian the mechanism's size
+        self._length = np.sqrt(compliance / self._first.diagonal)
         self._work = step_equations.all_loads(system, state) * self._extent  # [J]
         arguments = self.equations, matrix, options.spectral_radius
         self.method = (
@@ -231,9 +230,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return None if self.is_rigid else self._interpolated(time)
 
     def _interpolated(self, time: float) -> FloatArray:
-        """Return the multipliers of the joints, linear in parts of a step: of order 2 as they are.
+        """Return the multipliers of the joints, by linear interpolation in each part of a step.
 
-        At the end of a step, and where none has been taken, those of the newest state.
+        That is of order 2, as they are. At the end of a step, and before the first one, they are
+        those of the newest state.
         """
         n, parts = self._system.n_rows, itertools.pairwise([*self.passed, self.now])
         for before, after in parts:
@@ -265,7 +265,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             self._now = replace(self.now, state=state)
             return
         for _ in range(_MOST_TRIALS):
-            if not (self._is_soft(state) or self._stiffen()):
+            if not (self._try_stiffer(state) or self._stiffen()):
                 break
             self._begin(state)
 
@@ -274,10 +274,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self.passed, self._load = [], self._multiplier.copy()
 
     def restart(self, state: State) -> None:
-        """Go on from another state, with stiffer joints if all its loads may be larger.
+        """Go on from another state, with stiffer joints if its loads are larger in all.
 
-        The multipliers there are no measure: near a singular pose joints may have errors that no
-        motion closes, and multipliers that grow with their stiffness.
+        Loads, not multipliers, because near a singular pose joints may have errors that no motion
+        closes, and multipliers that grow with their stiffness.
         """
         if self.is_rigid:
             super().restart(state)
@@ -290,8 +290,9 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def consistent(self, state: State) -> State:
         """Return the nearest state that steps can start from.
 
-        Joints stay open where they bear loads, and where rows of small pivots determine a motion
-        less than they do in a step: closing them would move bodies far near singular poses.
+        Joints stay open by their compliance under load. Errors are closed by the least squares of
+        motions and of openings over compliances, as in a step, for exact closing would move bodies
+        far near singular poses.
         """
         error = constraint_errors(self._system, state)[0]
         if self.is_rigid or largest(self._length * error) > _FAR_OPENING * self._extent:
@@ -303,8 +304,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         opening = self._opening_by(self._interpolated(state.time))
         return compliant_state(self._system, state, opening, compliance)
 
-    def _is_soft(self, state: State) -> bool:
-        """Return whether stiffer joints have other multipliers at the start, and keep them then.
+    def _try_stiffer(self, state: State) -> bool:
+        """Make joints stiffer if that changes the multipliers at the start; return whether it did.
 
         In long lifts rigid joints bear far more than soft ones, which let the lift sag.
         """
@@ -323,11 +324,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return np.asarray(self.equations.compliance.diagonal * multiplier)
 
     def _stiffen(self) -> bool:
-        """Lower the compliance if recent multipliers open joints noticeably; return whether it was.
+        """Lower the compliance if recent multipliers open joints noticeably; tell whether it fell.
 
-        Or if they deform the mechanism noticeably: lambda' C lambda is the work of all loads along
-        its deflection, which in long lifts is far larger than any opening. Joint errors are reduced
-        in proportion to C, which leaves lambda = C^-1 delta as it is.
+        Also if they deform the mechanism noticeably: lambda' C lambda is the work of all loads
+        along its deflection, which in long lifts is far larger than any opening. Joint errors are
+        reduced in proportion to C, which leaves lambda = C^-1 delta as it is.
         """
         opening = self._opening_by(self._load)
         share = max(
@@ -391,10 +392,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         state, acceleration = checkpoint.state, checkpoint.acceleration
-        like = self.equations.multiplier
-        likes = acceleration, like, *[0.0] * 6, like, self._load
+        rows = self.equations.multiplier
+        shapes = acceleration, rows, *[0.0] * 6, rows, self._load  # as `memory` packs them
         mean, multiplier, *scalars, before, self._load, factors = unpacked(
-            checkpoint.memory, *likes
+            checkpoint.memory, *shapes
         )
         self._h, halvings, n_calm, compliance, self._opening, time_before = scalars
         self._now = now = AlphaState(state, acceleration, multiplier, mean)
@@ -414,7 +415,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
         start = self.now
-        if h != self._h:  # a approximates dv/dt at the time shift * h: moved there linearly
+        if h != self._h:  # a is dv/dt at t + shift h, to order 2: linear in h
             mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
             start = replace(start, mean=mean)
         self._now = self.method.step(start, h, time, is_last_resort)
@@ -441,7 +442,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
 
     def _check_closed(self) -> None:
-        """Stop where joints are torn."""
+        """Raise SimulationError where a joint opens beyond the limit."""
         if not self._is_negligible or self._opening < _OPENING_LIMIT * self._size:
             return
         raise SimulationError(
@@ -455,5 +456,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if self.is_rigid:
             return []
         opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
-        since = f"since implicit steps began, at last with {self.compliance:.1e} m/N"
+        since = (
+            f"since implicit steps began; their compliance was {self.compliance:.1e} m/N at the end"
+        )
         return [Event(time, "compliance", f"rigid {opening} {since}")]

@@ -184,6 +184,11 @@ def test_gravity_can_be_followed():
     [
         ("do not balance at this state; give one that `equil", lambda: sb.modes(LATTICE)),
         ("hold (it|what moves freely)", lambda: sb.equilibrium(falling(), max_iterations=20)),
+        (
+            "max_iterations is 0; give one or more",
+            lambda: sb.equilibrium(truss(), max_iterations=0),
+        ),
+        ("after 1 iterations", lambda: sb.equilibrium(truss(), max_iterations=1)),
         ("no parameter 'wind'; give 'gravity', the name", lambda: sb.follow(truss(), "wind")),
         (r"step is 0\.0 and max_points 200; give", lambda: sb.follow(truss(), "load", step=0.0)),
     ],
