@@ -145,8 +145,8 @@ REFINED_ERROR = 1e-13
 GRADIENT_CORRECTION = 1e-6
 # A first correction, relative, that tells of factors too rough to refine with.
 ROUGH_FACTORS = 1e-2
-# Rounding of the terms of a gap A x - g.
-GAP_ROUNDING = 1e-15
+# Rounding of the terms of a residual g - A x.
+RESIDUAL_ROUNDING = 1e-15
 # Relative residual above which a regularized matrix has not helped to solve the true one.
 ACCEPTED_RESIDUAL = 1e-10
 # Relative growth of an eigenvalue in one step that ends the iteration ...

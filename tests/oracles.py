@@ -28,10 +28,10 @@ def gauss_accelerations(system, state, body_force=None, shift=0.0):
     L = np.linalg.cholesky(inertia)
     whitened = np.linalg.solve(L, A.T).T  # A L^-T
     norm = np.linalg.norm(whitened, axis=1)
-    gap = (right[n:] + shift - A @ free) / norm
+    g = (right[n:] + shift - A @ free) / norm
     pseudo_inverse = np.linalg.pinv(whitened / norm[:, None], rcond=_RANK_TOLERANCE)
-    correction = pseudo_inverse @ gap
-    correction += pseudo_inverse @ (gap - whitened @ correction / norm)
+    correction = pseudo_inverse @ g
+    correction += pseudo_inverse @ (g - whitened @ correction / norm)
     force = L @ correction  # I (a - a_free) = A' lambda
     multiplier = np.linalg.lstsq(A.T, force, rcond=_RANK_TOLERANCE)[0]
     a = (free + np.linalg.solve(L.T, correction)).reshape(-1, 6)
@@ -84,7 +84,7 @@ def prescribed_velocities(system, time):
     return velocity
 
 
-def relative_gap(result, expected, least=0.0):
+def relative_difference(result, expected, least=0.0):
     """The largest difference relative to the largest number expected, or to the `least` size."""
     size = max(float(np.abs(expected).max(initial=0.0)), least)
     return float(np.abs(result - expected).max(initial=0.0)) / (size if size > 0.0 else 1.0)
@@ -93,8 +93,8 @@ def relative_gap(result, expected, least=0.0):
 def assert_same_dynamics(result, expected, tolerance):
     """Accelerations, multipliers and joint wrenches, and a small residual."""
     for field in ("acceleration", "multiplier", "joint_wrench"):
-        gap = relative_gap(getattr(result, field), getattr(expected, field), 1.0)
-        assert gap <= tolerance, field
+        difference = relative_difference(getattr(result, field), getattr(expected, field), 1.0)
+        assert difference <= tolerance, field
     assert result.residual < tolerance
 
 

@@ -73,7 +73,7 @@ void LoadsAndRows::fill_errors(const model::BodyMotions& bodies, View<const Inde
   for (Index i = 0; i < Index(prescribed_.size()); ++i) {
     const Index item = prescribed_[i], row = system_row[i];
     const Coordinate c = coordinate(bodies, item);
-    if (delta.size() > 0) delta[row] = of_.coordinates.gap(item, c.of.value, functions(i, 0));
+    if (delta.size() > 0) delta[row] = of_.coordinates.prescribed_error(item, c.of.value, functions(i, 0));
     if (velocity.size() > 0) velocity[row] = c.rate() - functions(i, 1);
   }
 }

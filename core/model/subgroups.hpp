@@ -133,8 +133,8 @@ inline bool share_points(Index n, View<const Index, 2> body, View<const double, 
     const auto load = [&](Index e) { return Vec3<double>::load(&point(body(0, e) == i ? 0 : 1, e, 0)); };
     for (Index a = 0; a < members.size(); ++a)
       for (Index b = a + 1; b < members.size(); ++b) {
-        const Vec3<double> x = load(members[a]), y = load(members[b]), gap = x - y;
-        if (dot(gap, gap) <= tolerance * tolerance * (dot(x, x) + dot(y, y))) return true;
+        const Vec3<double> x = load(members[a]), y = load(members[b]), difference = x - y;
+        if (dot(difference, difference) <= tolerance * tolerance * (dot(x, x) + dot(y, y))) return true;
       }
   }
   return false;

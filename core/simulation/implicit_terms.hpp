@@ -69,7 +69,7 @@ template <class T>
         if constexpr (std::is_same_v<T, double>) end_.coordinate[item] = value;
         if (row >= 0) {
           const Index local = row - of_.joints.first_row[j];
-          terms.delta[local] = tracked.gap(item, value, inputs_.prescribed[prescribed_of_item_[item]]);
+          terms.delta[local] = tracked.prescribed_error(item, value, inputs_.prescribed[prescribed_of_item_[item]]);
           W[k].store(terms.rows[local]);
           mu[k] = mu[k] + T(end_.multiplier[row]);
         }

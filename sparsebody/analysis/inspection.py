@@ -134,8 +134,8 @@ def inspect_mechanism(
     reactions = determined_reactions(system, state, dynamics=dynamics)
     begin()
     explained: dict[str, Any] = dynamics.explain()
-    gap = np.abs(SystemMotion(system, system.initial_state).position_error)
-    worst = int(np.argmax(gap)) if len(gap) else None
+    error = np.abs(SystemMotion(system, system.initial_state).position_error)
+    worst = int(np.argmax(error)) if len(error) else None
     redundant = np.sort(system.row_joint[dynamics.redundant_rows]).tolist()
     of_counts = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows")
     of_dynamics = ("reduced_bodies", "subgroups", "rank")
@@ -156,7 +156,7 @@ def inspect_mechanism(
         generic=generic_mobility(system),
         generic_in_plane=(generic_mobility_in_plane(system, state) if dynamics.is_planar else None),
         certain=bool(explained["redundancy_certain"]),
-        initial_error=0.0 if worst is None else float(gap[worst]),
+        initial_error=0.0 if worst is None else float(error[worst]),
         initial_error_joint=(
             None if worst is None else system.joint_names[system.row_joint[worst]]
         ),

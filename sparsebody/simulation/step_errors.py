@@ -19,9 +19,9 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.integrators import pose_derivatives
 from sparsebody.simulation.stabilization import largest
 
-# The gap between pairs is a sixth of the steps so far, so that short motions are sampled densely,
-# and at most 1024 steps
-_PAIRS_SO_FAR, _LONGEST_GAP = 6, 1024
+# The interval between pairs is a sixth of the steps so far, so that short motions are sampled
+# densely, and at most 1024 steps.
+_PAIRS_SO_FAR, _LONGEST_INTERVAL = 6, 1024
 _UNEQUAL = 1e-6  # largest relative difference between the two steps of a pair
 
 Sample = tuple[float, FloatArray, FloatArray, FloatArray]
@@ -63,9 +63,9 @@ class StepErrors:
         n_pairs = (end - self._seen) / (end - start)
         self._error += n_pairs * defects(self._samples, self._weight)
         self._size = max(self._size, self._displacement(sample[1]))
-        gap = min(step // _PAIRS_SO_FAR, _LONGEST_GAP)
-        self._start, self._seen, self._samples = step + max(0, gap - 2), end, []
-        if gap <= 2:
+        interval = min(step // _PAIRS_SO_FAR, _LONGEST_INTERVAL)
+        self._start, self._seen, self._samples = step + max(0, interval - 2), end, []
+        if interval <= 2:
             self._samples.append(sample)  # which starts the next one
 
     def restart(self) -> None:
@@ -91,8 +91,8 @@ def defects(pair: list[Sample], weight: FloatArray) -> FloatArray:
     h, change, both = 0.5 * (end - start), y2 - y0, rate0 + rate2
     simpson = h / 3.0 * (both + 4.0 * rate1)
     corrected = h / 15.0 * (7.0 * both + 16.0 * rate1 + h * (curvature0 - curvature2))
-    gaps = change - simpson, change - corrected
-    return np.minimum(*(_lengths(gap, weight) for gap in gaps))
+    both_rules = change - simpson, change - corrected
+    return np.minimum(*(_lengths(defect, weight) for defect in both_rules))
 
 
 def _poses(state: State) -> FloatArray:

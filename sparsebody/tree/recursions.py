@@ -307,8 +307,8 @@ def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, Flo
     motion, q = motion_at_state(tree, state), np.empty(tree.n_positions)
     native.positions_of_motion(tree.links, motion, q)
     items, index_in_q, is_angle = _tracked(tree)
-    gap = (state.coordinate[items] - q[index_in_q])[is_angle]
-    q[index_in_q[is_angle]] += 2.0 * math.pi * np.round(gap / (2.0 * math.pi))
+    difference = (state.coordinate[items] - q[index_in_q])[is_angle]
+    q[index_in_q[is_angle]] += 2.0 * math.pi * np.round(difference / (2.0 * math.pi))
     return q, motion.rate
 
 

@@ -104,7 +104,7 @@ def test_a_consistent_state_stays_as_it_is_and_so_does_one_without_joints():
     np.testing.assert_allclose(once.velocity, twice.velocity, atol=1e-13)
 
 
-def test_far_from_the_origin_rounding_is_no_gap(monkeypatch):
+def test_far_from_the_origin_rounding_is_no_position_error(monkeypatch):
     mechanism, x = sb.Mechanism(), 1e7 / 3
     place = [[x, x, 0.0], [x + 0.7, x, 0.0]]
     mechanism.add_bodies(["left", "right"], mass=1.0, inertia=[0.1, 0.2, 0.3], position=place)
@@ -181,7 +181,7 @@ def test_slender_bodies_do_not_spin_away_from_closing(seed):
     assert errors(system, sb.consistent_state(system, start))[0] < 1e-10
 
 
-def test_joints_that_cannot_close_are_named_with_their_gap_also_by_forward_dynamics():
+def test_joints_that_cannot_close_are_named_with_their_error_also_by_forward_dynamics():
     mechanism = one_body(inertia=[0.1, 0.1, 0.1])
     for name, x in (("left", 0.0), ("right", 1.0)):
         frame = sb.Frame((x, 0, 0))
@@ -262,7 +262,7 @@ def test_compliant_corrections_are_those_of_regularized_rows():
 
 
 def test_closing_by_compliance_moves_nothing_far_near_a_singular_pose():
-    """Bars are in line but for 1e-9: rows leave a motion undetermined, and the gap is across it."""
+    """Bars are in line but for 1e-9: the error is normal to the motion that is left."""
     system = sb.build("n-four-bar", loops=2).compile()
     line = sb.simulate(system, duration=0.9, step=0.005, events=bars_in_line).state(-1)
     rng = np.random.default_rng(1)

@@ -129,8 +129,8 @@ def test_shifted_systems_are_solved(analyzed, delta):
     of_rows = pattern.offsets, pattern.ends
     x, y = xy[:n], xy[n:]
     assert np.abs(x + native.constraint_forces(of_rows, rows, y) - rhs[:n]).max() < 1e-12
-    gap = native.constraint_product(of_rows, rows, x) - delta * y - rhs[n:]
-    assert np.abs(gap).max() < 1e-8
+    residual = native.constraint_product(of_rows, rows, x) - delta * y - rhs[n:]
+    assert np.abs(residual).max() < 1e-8
 
 
 def test_the_preconditioner_is_symmetric_and_inverts_what_rows_can_cause(analyzed):
@@ -143,11 +143,11 @@ def test_the_preconditioner_is_symmetric_and_inverts_what_rows_can_cause(analyze
     product = np.array([[a @ b for b in y] for a in caused])
     assert np.abs(product - product.T).max() < 1e-6 * np.abs(product).max()
     assert np.linalg.eigvalsh(product).min() > 0.0
-    for gap, one in zip(caused, y, strict=True):
+    for r, one in zip(caused, y, strict=True):
         again = native.constraint_product(
             of_rows, rows, native.constraint_forces(of_rows, rows, one)
         )
-        assert np.abs(again - gap).max() < 1e-5 * np.abs(gap).max()
+        assert np.abs(again - r).max() < 1e-5 * np.abs(r).max()
 
 
 def test_what_does_not_converge_is_told(monkeypatch, cube):

@@ -141,7 +141,7 @@ TURNING, SLIDING = sb.Polynomial((0.2, 3.0)), sb.Polynomial((0.2, 100.0))
         (sb.Prismatic(), SLIDING, [0] * 6, 1.0, [0, 0, 0, 0, 0, -100.2]),
     ],
 )
-def test_errors_are_gaps_and_angles_of_drives_are_wrong_only_up_to_whole_turns(
+def test_errors_are_displacements_and_prescribed_angles_count_modulo_whole_turns(
     joint_type, drive, twist, time, errors
 ):
     system = wheel(joint_type, prescribed=drive)

@@ -133,11 +133,11 @@ def waves_of_squares(wave_vector):
             phase = np.exp(2j * pitch * (wraps @ wave_vector[:2]))
             x, y = near
             far = x - pitch * step[0], y - pitch * step[1]
-            gap = np.zeros((3, 12), dtype=complex)
+            relative = np.zeros((3, 12), dtype=complex)
             for square, (x, y), factor in ((at, near, -1.0), (other, far, phase)):
                 point = np.array([[1, 0, -y], [0, 1, x], [0, 0, 1]])
-                gap[:, 3 * square : 3 * square + 3] += factor * point
-            K += gap.conj().T @ (stiffness[:, None] * gap)
+                relative[:, 3 * square : 3 * square + 3] += factor * point
+            K += relative.conj().T @ (stiffness[:, None] * relative)
     square = eigh(K, np.diag(mass), eigvals_only=True)
     return np.sqrt(np.maximum(square, 0.0)) / (2.0 * np.pi)
 

@@ -280,15 +280,15 @@ def _join(
         return
     R, total = motion.rotation[j], mass[p] + mass[j]
     share = mass[j] / total
-    gap = R @ center[j] + motion.translation[j] - center[p]
-    center[p] += gap * share
+    arm = R @ center[j] + motion.translation[j] - center[p]
+    center[p] += arm * share
     reduced = share * mass[p]
-    square = reduced * (gap @ gap)
+    square = reduced * (arm @ arm)
     for a in range(3):
         turned = R @ (inertia[j] @ R[a])  # column a of R I R'
         for b in range(a, 3):
             inertia[p, b, a] += turned[b]
-            inertia[p, b, a] -= reduced * gap[b] * gap[a]
+            inertia[p, b, a] -= reduced * arm[b] * arm[a]
             inertia[p, a, b] = inertia[p, b, a]
         inertia[p, a, a] += square
     mass[p] = total

@@ -349,9 +349,9 @@ def _common_point(joints: list[FileJoint]) -> FloatArray | None:
     arms = np.array([joint.anchor for joint in joints]) - joints[0].anchor
     across = np.array([np.eye(3) - np.outer(joint.axis, joint.axis) for joint in joints])
     shift = np.linalg.solve(across.sum(axis=0), np.einsum("nij,nj->i", across, arms))
-    gaps = np.linalg.norm(np.einsum("nij,nj->ni", across, shift - arms), axis=1)
+    distances = np.linalg.norm(np.einsum("nij,nj->ni", across, shift - arms), axis=1)
     size = max(float(np.max(np.linalg.norm(arms, axis=1))), 1e-3)
-    return joints[0].anchor + shift if gaps.max() <= tolerances.AXIS_TOLERANCE * size else None
+    return joints[0].anchor + shift if distances.max() <= tolerances.AXIS_TOLERANCE * size else None
 
 
 def _screwed(source: RobotSource, layout: Layout) -> Layout:
