@@ -209,8 +209,8 @@ class ClosedLoops:
     is_properly_constrained: bool
     nearby_mobilities: tuple[int, ...] | None
     is_singular: bool | None  # mobility is another nearby
-    configurations: int | None  # found with the same independent coordinates
-    held: tuple[str, ...]  # the joints of these
+    configurations: int | None  # with these independent coordinates the same
+    fixed_coordinates: tuple[str, ...]  # "coordinate 0 of joint 'crank-pivot'", for instance
 
 
 def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
@@ -222,13 +222,13 @@ def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
     is_small = system.n_bodies <= MOST_BODIES
     nearby = nearby_mobilities(clusters.tree, state) if is_small and properties.mobility else None
     configurations, tree = None, clusters.tree
-    held: tuple[str, ...] = ()
-    with suppress(ModelError):  # spherical joints have no coordinates to hold
+    fixed_coordinates: tuple[str, ...] = ()
+    with suppress(ModelError):  # spherical joints have no coordinates that could be fixed
         if is_small:
             configurations = len(assemblies(tree, state))
             explicit = LoopsProjection(tree.system, tree).explicit_at(state)
             in_loop = (int(k) for k in explicit.independent if clusters.layout.local[k] >= 0)
-            held = tuple(tree.velocity_name(k) for k in in_loop)
+            fixed_coordinates = tuple(tree.velocity_name(k) for k in in_loop)
     names = ("freedoms", "loops", "constraints", "rank", "overconstraint")
     return ClosedLoops(
         tree=TREE,
@@ -238,5 +238,5 @@ def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
         nearby_mobilities=nearby,
         is_singular=None if nearby is None else any(n != properties.mobility for n in nearby),
         configurations=configurations,
-        held=held,
+        fixed_coordinates=fixed_coordinates,
     )

@@ -40,7 +40,7 @@ def urdf_document(at: PosedMechanism) -> tuple[xml.Element, Notes]:
         document.add_joint(int(tree.parent[body]), body, j)
     loops = [system.joint_names[j] for j in tree.loop_joints if at.joint_types[j].name != "free"]
     if loops:
-        document.notes.add("loops cannot be held, these joints are left out", *loops)
+        document.notes.add("URDF has no loops, these joints are left out", *loops)
     document.note_others()
     return document.root, document.notes
 

@@ -1,4 +1,4 @@
-"""Decisions on wide parts by the least singular value, held against singular values by LAPACK."""
+"""Decisions on wide parts by the least singular value, compared with singular values by LAPACK."""
 
 import contextlib
 import itertools

@@ -256,13 +256,13 @@ def test_a_lamina_is_loaded_by_mujoco(tmp_path):
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "plates.xml")).nbody == 21
 
 
-def test_constant_motions_are_held_and_others_told(tmp_path):
+def test_constant_motions_are_equalities_and_others_are_left_out_with_a_warning(tmp_path):
     arm = sb.build("chain", bodies=3)
     names = list(arm.joint_names)
-    held, driven = (
+    fixed, driven = (
         copied(arm, prescribed={names[1]: motion}) for motion in (0.0, sb.Sinusoid(1, 2))
     )
-    expected, again, path = both(tmp_path, held)
+    expected, again, path = both(tmp_path, fixed)
     assert largest_difference(expected, again) < 1e-12
     assert "joint1" in path.read_text()
     with pytest.warns(ModelWarning, match=f"prescribed motions are left out.*: '{names[1]}'"):

@@ -1,4 +1,4 @@
-"""Robot files, held against MuJoCo itself."""
+"""Robot files, compared with MuJoCo itself."""
 
 import sys
 import warnings

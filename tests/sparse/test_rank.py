@@ -1,4 +1,4 @@
-"""Rank decisions, held against the singular values of the dense rows."""
+"""Rank decisions, compared with the singular values of the dense rows."""
 
 import dataclasses
 import itertools

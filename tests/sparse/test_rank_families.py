@@ -1,4 +1,4 @@
-"""Ranks of mechanisms that are hard to decide, held against exact ranks and closed forms."""
+"""Ranks of mechanisms that are hard to decide, compared with exact ranks and closed forms."""
 
 import dataclasses
 

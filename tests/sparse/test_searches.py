@@ -1,4 +1,4 @@
-"""Searches of the graph of bodies, held against NetworkX and SciPy."""
+"""Searches of the graph of bodies, compared with NetworkX and SciPy."""
 
 import networkx as nx
 import numpy as np

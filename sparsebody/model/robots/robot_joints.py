@@ -247,7 +247,7 @@ def _single(joint_type: types.JointType) -> Callable[[list[FileJoint]], Layout]:
 
 
 def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
-    """Cylindrical where the axes are parallel; planar with one slide held where they are not."""
+    """Cylindrical if the axes are parallel, otherwise planar with one translation fixed."""
     hinge, slide = _of("hinge", joints)[0], _of("slide", joints)[0]
     along = float(hinge.body_axis @ slide.body_axis)
     if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= tolerances.AXIS_TOLERANCE:
@@ -260,7 +260,7 @@ def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
 
 
 def _two_slides(joints: list[FileJoint]) -> Layout | None:
-    """Planar with its angle held."""
+    """Planar with its angle fixed."""
     first, second = joints
     if not _perpendicular(joints):
         return None
@@ -368,7 +368,7 @@ def _screwed(source: RobotSource, layout: Layout) -> Layout:
 
 
 def constant_joints(source: RobotSource) -> dict[int, float]:
-    """Return the joints held at a constant, as the distance from their initial position.
+    """Return the joints of constant coordinate, as the distance from their initial position.
 
     Couplings of joints or tendons are reported as unsupported.
     """
