@@ -73,7 +73,7 @@ class BlockQR {
   struct Residuals {
     double last, first;
   };
-  // Fills the solution x of [1 A'; A 0] x = rhs. The primal equations are kept to rounding; every correction makes
+  // Fills the solution x of [1 A'; A 0] x = rhs. The primal equations hold to rounding; every correction makes
   // the residual of the rows smaller by about its own size, so that the one after it need not be computed.
   Residuals solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x, int corrections = 4) {
     return refined(A, rhs, accurate, false, x, corrections);

@@ -31,7 +31,7 @@ class Basis {
  public:
   double q[6][6];
   Index rank = 0;
-  double gap = 0.0;  // least remainder kept by the largest one dropped
+  double gap = 0.0;  // least remainder of the independent vectors by the largest of the others
 
   void clear() {
     vectors_.clear();

@@ -234,7 +234,7 @@ inline std::vector<Index> independent_parts(const PartTree& tree) {
 
 // |R_jj| of every row of A: what is left of it beside the rows decided before. A row is decided in the smallest part
 // that holds all its bodies; of several, joint by joint, the last one first, and the largest remainder of a joint
-// first. So all rows that a loop makes dependent belong to one joint, and what is kept stays independent when the
+// first. So all rows that a loop makes dependent belong to one joint, and the others stay independent when the
 // mechanism moves. Remainders up to `tolerance` count as zero: the row is dependent, and not used.
 inline Array<double> row_remainders(const PartTree& tree, const PartOfRows& part_of_rows, double tolerance,
                                     int threads) {

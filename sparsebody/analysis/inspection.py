@@ -45,14 +45,14 @@ class Inspection:
     generic: GenericMobility  # what counting alone says
     generic_in_plane: GenericMobility | None  # None unless planar
     certain: bool  # the rank decision shows a clear gap
-    redundancy_gap: float | None  # smallest kept over largest dropped pivot, None without any
+    redundancy_gap: float | None  # as RankDecision.gap; None without a decision
     redundancy_method: str
     redundancy_doubt: str  # why it is not certain
     initial_error: float  # largest joint error of the pose as given [rad, m]
     initial_error_joint: str | None
     residual: float  # relative, of the accelerations at the start
     dropped_residual: float  # relative, of the rows left out
-    condition_number: float  # of the kept rows, scaled to unit norm
+    condition_number: float  # of the independent rows, scaled to unit norm
     forward_error: float  # of the accelerations, relative, that rounding can cause
     ordering: str
     factorization: str

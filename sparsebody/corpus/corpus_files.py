@@ -141,7 +141,7 @@ def write_problem(problem: CorpusProblem, request: Record, folder: Path) -> Reco
     facts = problems.problem_record(problem, request["seed"])
     facts |= {"folder": folder.name, "files": _write_mechanism(problem, facts, draft)}
     matrices = []
-    for rows in ("all", "kept") if facts["redundant_rows"] else ("all",):
+    for rows in ("all", "independent") if facts["redundant_rows"] else ("all",):
         for name in request["forms"]:
             form = problems.form_of(problem, name, rows)
             matrices.append(_write_form(problem, form, draft))
@@ -188,15 +188,20 @@ def write_json(document: Record, path: Path) -> None:
 
 
 def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dict[str, str]:
-    """Write A, the kept rows and the graphs; return the names of the files."""
-    endings = {"constraints": "A.mtx", "kept_rows": "kept.mtx", "graph": "graph.graphml"}
-    endings["quotient_graph"] = "quotient.graph"
+    """Write A, the independent rows and the graphs; return the names of the files."""
+    endings = {
+        "constraints": "A.mtx",
+        "independent_rows": "independent.mtx",
+        "graph": "graph.graphml",
+        "quotient_graph": "quotient.graph",
+    }
     files = {kind: f"{problem.name}_{ending}" for kind, ending in endings.items()}
     rows, keep = constraint_matrix(problem.matrix("all")), problem.decision.keep
     what = header(facts, "constraint rows A on the bodies, all of them")
     write_matrix(rows, folder / files["constraints"], what)
     counted = f"independent rows of A, counted from 1: {facts['rank']} of {len(keep)}"
-    write_array(np.flatnonzero(keep) + 1, folder / files["kept_rows"], header(facts, counted))
+    of_rows = folder / files["independent_rows"]
+    write_array(np.flatnonzero(keep) + 1, of_rows, header(facts, counted))
     text = "\n".join(nx.generate_graphml(body_joint_graph(problem), named_key_ids=True))
     writing.write_text(folder / files["graph"], text + "\n")
     write_metis(problem.structure("all").pattern, folder / files["quotient_graph"])
@@ -205,7 +210,7 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
 
 def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
     """Write a matrix and what belongs to it; return its record."""
-    name = f"{problem.name}_{form.name}" + ("" if form.rows == "all" else "_kept")
+    name = f"{problem.name}_{form.name}" + ("" if form.rows == "all" else "_independent")
     solution, places = f"{form.reference.kind} solution x of K x = b", problem.positions()
     contents: dict[str, tuple[str, str, Any]] = {
         "matrix": (".mtx", FORMS[form.name], form.matrix),

@@ -35,7 +35,7 @@ _ROUNDED_TILT = 1e-10  # relative change of a correction by rows of a neighbouri
 _ROUNDED_CORRECTION = 1e-12  # of a velocity, or [rad, m]: hardly more than rounding
 
 
-# ---- steps that are kept ------------------------------------------------------------------------
+# ---- steps that are stored ----------------------------------------------------------------------
 
 
 class Stages(NamedTuple):

@@ -79,7 +79,7 @@ class Linearization:
     rows: csc_array  # (n_rows, 6n) A
     row_stiffness: csc_array  # (n_rows, 6n) K_r
     row_damping: csc_array  # (n_rows, 6n) D_r
-    independent_rows: IntArray  # those of A that are kept
+    independent_rows: IntArray  # indices of rows of A
     force_residual: FloatArray  # (6n,) F of the motion: zero but for rounding
     row_residual: FloatArray  # (n_rows,)
 

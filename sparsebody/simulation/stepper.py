@@ -34,7 +34,7 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 LONG_STEP = (
     "the step is long"  # begins messages of steps that fail by their length, not by the pose
 )
-EXCHANGE = "the rows kept so far become dependent"  # ends messages of an exchange of one row
+EXCHANGE = "the rows in use become dependent"  # ends messages of an exchange of one row
 
 # Ratio of pivots at the end and start of a step below which it came near a singular pose
 _PASSED_PIVOT_RATIO = 0.5
@@ -434,8 +434,8 @@ class Stepper:
         self._set_scales()
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
         n_others, starts_closed, self._singular_way = checkpoint.memory[:3].tolist()
-        is_kept = checkpoint.memory[3 : self.memory_size] > 0.0
-        self._rows.resume(checkpoint.rank, np.flatnonzero(is_kept))
+        is_independent = checkpoint.memory[3 : self.memory_size] > 0.0
+        self._rows.resume(checkpoint.rank, np.flatnonzero(is_independent))
         self._n_others = int(n_others)
         if self._compiled is not None:
             self._compiled.starts_closed = bool(starts_closed)

@@ -22,7 +22,9 @@ from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 
 Unknowns: TypeAlias = tuple[FloatArray, FloatArray]  # x and lambda (m,)
-Solution: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]  # x, lambda (m,), and kept rows
+Solution: TypeAlias = tuple[
+    FloatArray, FloatArray, BoolArray
+]  # x, lambda (m,), and independent rows
 
 
 class LoopDynamics(TreeDynamics):
@@ -56,7 +58,7 @@ class LoopDynamics(TreeDynamics):
 
     @abstractmethod
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x and lambda (m,) of H x = right + K' lambda, K x = k, H packed; and kept rows."""
+        """Return x, lambda (m,) of H x = right + K' lambda, K x = k, H packed; which rows hold."""
 
     def explain(self) -> dict[str, object]:
         """Say which tree is used, and how large what it leads to is."""
@@ -90,7 +92,7 @@ class LoopsDirect(LoopDynamics):
     name = "loops-direct"
 
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x, lambda, and which rows are kept."""
+        """Return x, lambda, and which rows are independent."""
         n_unknowns = self.tree.n_velocities + self.clusters.n_rows
         if n_unknowns > MOST_UNKNOWNS:
             raise ModelError(
@@ -102,9 +104,9 @@ class LoopsDirect(LoopDynamics):
         K = loops.matrix * scale / size[:, None]
         keep = independent_rows(K)
         k = (loops.right / size)[keep]
-        x, of_kept = _saddle_solve(scale[:, None] * H * scale, K[keep], scale * right, k)
+        x, of_independent = _saddle_solve(scale[:, None] * H * scale, K[keep], scale * right, k)
         force = np.zeros(len(keep))
-        force[keep] = of_kept / size[keep]
+        force[keep] = of_independent / size[keep]
         return scale * x, force, keep
 
 
@@ -224,7 +226,7 @@ class LoopsForce(LoopDynamics):
         self._A = np.empty(self._groups.start_product[-1])
 
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x, lambda, kept rows; warn where an inconsistent state violates the others."""
+        """Return x, lambda, which rows hold; warn if an inconsistent state violates others."""
         L, z = recursions.ltl_factor(self.tree, H), right.copy()
         native.solve_upper(self.tree.pattern, L, z[None])
         x, force, is_left_out = self._by_products(loops, L, z)

@@ -45,7 +45,7 @@ def matrices(corpus, **entries):
 
 
 def test_every_matrix_is_what_its_record_says(corpus):
-    assert len(corpus[1]["matrices"]) == 12  # 2 problems, 3 forms, all rows or the kept ones
+    assert len(corpus[1]["matrices"]) == 12  # 2 problems, 3 forms, all rows or the independent ones
     for record in corpus[1]["matrices"]:
         K, b, x = written(corpus, record, "matrix", "right_hand_side", "solution")
         np.testing.assert_array_equal(K, K.T)
@@ -80,16 +80,16 @@ def test_reference_solutions_are_right_to_the_last_digit_and_of_least_norm_if_si
 
 def test_kept_rows_are_those_of_a_and_have_its_rank(corpus):
     for problem in corpus[1]["problems"]:
-        A, kept = written(corpus, problem, "constraints", "kept_rows")
+        A, independent = written(corpus, problem, "constraints", "independent_rows")
         assert A.shape == (problem["constraint_rows"], 6 * problem["n_bodies"])
         rank = np.linalg.matrix_rank(A, tol=1e-10)
-        assert problem["rank"] == problem["rank_by_svd"] == rank == kept.size
+        assert problem["rank"] == problem["rank_by_svd"] == rank == independent.size
         assert problem["redundant_rows"] == len(A) - rank > 0
-        chosen = A[kept.ravel().astype(int) - 1]  # counted from 1
+        chosen = A[independent.ravel().astype(int) - 1]  # counted from 1
         assert np.linalg.matrix_rank(chosen, tol=1e-10) == rank
         assert problem["sigma_zero"] < 1e-13 < problem["sigma_min"]
         n = A.shape[1]
-        for rows, expected in (("all", A), ("kept", chosen)):
+        for rows, expected in (("all", A), ("independent", chosen)):
             (record,) = matrices(corpus, problem=problem["name"], form="kkt", rows=rows)
             (K,) = written(corpus, record, "matrix")
             np.testing.assert_array_equal(K[n:, :n], expected)

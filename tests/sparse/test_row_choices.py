@@ -231,10 +231,10 @@ def choice(least=0.1, dropped=1e-15, method=FRONTAL, keep=KEEP):
     ("least", "dropped", "method", "doubt"),
     [
         (0.1, 1e-15, FRONTAL, ""),
-        (0.1, 1e-11, FRONTAL, "nearly singular: a row that was left out is 1e-11 off zero"),
+        (0.1, 1e-11, FRONTAL, "nearly singular: a dependent row has a remainder of 1e-11"),
         (1e-4, 1e-11, FRONTAL, ""),  # errors grow with the inverse of what was kept
-        (1e-4, 1e-11, PIVOTED, "nearly singular: a row that was left out is 1e-11 off zero"),
-        (3e-8, 1e-15, FRONTAL, "nearly singular: a row that was kept is only 3e-08 off the others"),
+        (1e-4, 1e-11, PIVOTED, "nearly singular: a dependent row has a remainder of 1e-11"),
+        (3e-8, 1e-15, FRONTAL, "nearly singular: an independent row has a remainder of only 3e-08"),
     ],
 )
 def test_remainders_between_rounding_and_zero_are_in_doubt(least, dropped, method, doubt):

@@ -175,7 +175,7 @@ def lattice(
     first, second = pairs.reshape(3, 2, -1).transpose(1, 2, 0).reshape(2, -1)
     first, second = first[first >= 0], second[second >= 0]
     rng = np.random.default_rng(seed)
-    chosen = _kept(first, second, keep, rng)
+    chosen = _remaining_pairs(first, second, keep, rng)
     first, second = first[chosen], second[chosen]
     reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
     mechanism.add_joint("base", joint_type, WORLD, mechanism.body_names[0], point=(-0.5, 0.0, 0.0))
@@ -190,7 +190,9 @@ def lattice(
     return mechanism
 
 
-def _kept(first: IntArray, second: IntArray, keep: Share, rng: np.random.Generator) -> IntArray:
+def _remaining_pairs(
+    first: IntArray, second: IntArray, keep: Share, rng: np.random.Generator
+) -> IntArray:
     """Return which pairs stay: a random spanning tree and a random part of the others."""
     if keep == 1.0 or len(first) == 0:
         return np.arange(len(first))

@@ -166,9 +166,9 @@ Coordinates = Mapping[int, Coordinate]  # by joint of the file
 def add_joints(
     mechanism: Mechanism, source: RobotSource, constants: Mapping[int, float]
 ) -> Coordinates:
-    """Add a joint for every body that has some; return the hinges and slides that it has kept.
+    """Add a joint for every body that has some; return the coordinates of its hinges and slides.
 
-    `constants` holds joints of the file that are kept at a distance from their initial position.
+    `constants` maps joints of the file to their constant distance from the initial position.
     """
     model, data = source.model, source.data
     coordinates: dict[int, Coordinate] = {}
