@@ -46,7 +46,7 @@ _REACTION_PIVOT = 1e-3  # the same for reactions
 _USUAL_PIVOT_RATIO = 0.1  # to the pivot at the start of the run; a pose is singular only below it
 _SINGULAR_PIVOT = 1e-6  # of a singular pose in any mechanism
 _BRANCH_CORRECTION = 0.1  # of the velocity; a larger correction would change to another branch
-_OPENING_TOLERANCE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
+_OPEN_TOLERANCE = 1e-5  # [rad, m] position errors that remain if no choice of rows corrects them
 _LARGEST_VALUE = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_WHOLE_STEP = 1.5  # steps that are taken at once after a pose was passed
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
@@ -669,7 +669,7 @@ class Stepper:
             reached = self._reached_by_stages(start, self._stabilized(self.evaluate, closed))
         except SingularSystemError as singular:  # too near a singular pose for them
             self._rows.dynamics, self._rows.watch = before, watch
-            if error.opening > _OPENING_TOLERANCE:
+            if error.position_error > _OPEN_TOLERANCE:
                 raise error from singular
             self._note(Event(end.time, "open joint", str(error)))
             return self._reached_by_stages(start, error.stabilized.solved())

@@ -220,8 +220,8 @@ def test_rigid_rows_stay_constraints_and_compliant_ones_give_way(name, complianc
     result = sb.forward_dynamics(system)
     soft = np.broadcast_to(compliance, joint_type(name).n_constraints)
     rows = SystemMotion(split(0.0), system.initial_state).constraint.rows[:, 1]
-    opening = rows @ result.acceleration[0]
-    np.testing.assert_allclose(opening[soft == 0.0], 0.0, atol=1e-12)
+    acceleration = rows @ result.acceleration[0]
+    np.testing.assert_allclose(acceleration[soft == 0.0], 0.0, atol=1e-12)
     assert np.abs(SystemMotion(system, system.initial_state).applied).max() > 1.0
 
 

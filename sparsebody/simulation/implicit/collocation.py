@@ -373,12 +373,12 @@ class CollocationSteps:
         self.matrix.factorize(state, np.zeros(equations.n_rows), _SHORTEST_STEP, False)
         self.point_step = 0.0
         equations.begin(state, multiplier=np.append(np.zeros(n), rows.error[n:]))
-        b, opening = self.matrix.rate**2, np.zeros(equations.n_rows)
+        b, row_residual = self.matrix.rate**2, np.zeros(equations.n_rows)
         for _ in range(_MOST_REFINEMENTS):
             equations.evaluate()
             residual = rows.product(equations.acceleration) - rows.acceleration
-            opening[:n] = residual[:n] / b
-            x, multiplier = self.matrix.solve(0, equations.force_residual.ravel(), opening)
+            row_residual[:n] = residual[:n] / b
+            x, multiplier = self.matrix.solve(0, equations.force_residual.ravel(), row_residual)
             equations.acceleration += b * x.real.reshape(-1, 6)
             equations.multiplier[:n] += multiplier.real[:n]
             if b * np.abs(x).max() <= _REFINEMENT_TOLERANCE * np.abs(equations.acceleration).max():

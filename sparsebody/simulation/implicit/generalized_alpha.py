@@ -326,9 +326,9 @@ class StartingValues:
         self._matrix.solve()
         return self._matrix.twist.copy()
 
-    def closed(self, state: State, h: float, opening: FloatArray) -> State:
-        """Return the nearest state with row errors reduced by `opening` (n_rows,)."""
-        return displaced(state, self._least(state, self._method.of_newton(h)[0], -opening))
+    def closed(self, state: State, h: float, reduction: FloatArray) -> State:
+        """Return the nearest state with row errors reduced by `reduction` (n_rows,)."""
+        return displaced(state, self._least(state, self._method.of_newton(h)[0], -reduction))
 
 
 @dataclass(frozen=True, eq=False)

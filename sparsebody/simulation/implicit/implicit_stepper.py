@@ -35,12 +35,10 @@ _CALM_STEPS = 8  # steps without trouble, after which parts become longer
 _MOST_HALVINGS = 10
 # Halvings after which the full matrix of Newton's method is factorized
 _FULL_MATRIX_HALVINGS = 4
-_FAR_OPENING = (
-    1e-4  # of the mechanism's extent; beyond it joints are closed first, compliance aside
-)
-_OPENING_LIMIT = (
-    0.01  # of the mechanism's size, or a radian; beyond it compliance is not negligible
-)
+# Position error, relative to the extent, beyond which joints are closed first, compliance aside
+_LARGE_ERROR = 1e-4
+# The same, relative to the size or a radian, beyond which compliance is not negligible
+_ERROR_LIMIT = 0.01
 # Compliance of rigid joints over that of a step's inertia, for dependent rows; and that step at
 # least over the time of motions: as t^-2, multipliers grow where these leave singular poses
 _RIGID_COMPLIANCE, _RIGID_TIME = 1e-11, 5e-3
@@ -203,14 +201,15 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             h = max(options.step, time)
             compliance = _RIGID_COMPLIANCE * h**2 / float(mass.mean())
         self.compliance = compliance  # [m/N]
-        self._extent, self._opening = step_equations.extent_of(system, state), 0.0  # [m]; [m, rad]
+        self._extent = step_equations.extent_of(system, state)  # [m]
+        self._largest_error = 0.0  # of joints so far [m, rad]
         blocks = step_equations.uniform_compliance(system, state, compliance)
         self.equations = StepEquations(system, blocks, problem.control)
         self.memory_size = implicit_memory(system, problem.control is not None)
         matrix = NewtonMatrix(self.equations, options.ordering, options.factorization)
         self._matrix, self.newton, self._size = matrix, matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
-        self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
+        self._length = np.sqrt(compliance / self._first.diagonal)  # [m] by error of 1 rad or m
         self._work = step_equations.all_loads(system, state) * self._extent  # [J]
         arguments = self.equations, matrix, options.spectral_radius
         self.method = (
@@ -247,8 +246,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     @property
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
-        now, openings = self.now, (self.compliance, self._opening)
-        own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *openings
+        now, of_compliance = self.now, (self.compliance, self._largest_error)
+        own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *of_compliance
         before = self.passed[-1] if self.passed else now
         newest = before.state.time, before.multiplier, self._load
         return packed(*own, *newest, self.newton.point())
@@ -295,14 +294,14 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         less than they do in a step: closing them would move bodies far near singular poses.
         """
         error = constraint_errors(self._system, state)[0]
-        if self.is_rigid or largest(self._length * error) > _FAR_OPENING * self._extent:
+        if self.is_rigid or largest(self._length * error) > _LARGE_ERROR * self._extent:
             state = super().consistent(state)
             if self.is_rigid:
                 return state
         b = self.method.coefficients.of_newton(self.nominal)[0]
         compliance = b * self.equations.compliance.diagonal
-        opening = self._opening_by(self._interpolated(state.time))
-        return compliant_state(self._system, state, opening, compliance)
+        error = self._compliance_error(self._interpolated(state.time))
+        return compliant_state(self._system, state, error, compliance)
 
     def _is_soft(self, state: State) -> bool:
         """Return whether stiffer joints have other multipliers at the start, and keep them then.
@@ -319,7 +318,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self.set_compliance(compliance)
         return False
 
-    def _opening_by(self, multiplier: FloatArray) -> FloatArray:
+    def _compliance_error(self, multiplier: FloatArray) -> FloatArray:
         """Return C lambda (n_rows,) of the joints [m, rad]."""
         return np.asarray(self.equations.compliance.diagonal * multiplier)
 
@@ -327,16 +326,16 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Lower the compliance if recent multipliers open joints noticeably; return whether it was.
 
         Or if they deform the mechanism noticeably: lambda' C lambda is the work of all loads along
-        its deflection, which in long lifts is far larger than any opening. Joint errors are reduced
+        its deflection, which in long lifts is far larger than errors of joints. These are reduced
         in proportion to C, which leaves lambda = C^-1 delta as it is.
         """
-        opening = self._opening_by(self._load)
+        error = self._compliance_error(self._load)
         share = max(
-            largest(self._length * opening) / self._extent, float(opening @ self._load) / self._work
+            largest(self._length * error) / self._extent, float(error @ self._load) / self._work
         )
-        if not (self._is_negligible and share > step_equations.NEGLIGIBLE_OPENING):
+        if not (self._is_negligible and share > step_equations.NEGLIGIBLE_ERROR):
             return False
-        return self._lower(0.5 * step_equations.NEGLIGIBLE_OPENING / share)
+        return self._lower(0.5 * step_equations.NEGLIGIBLE_ERROR / share)
 
     def _lower(self, factor: float) -> bool:
         """Multiply the compliance by a factor < 1, down to `_least`; return whether it changed."""
@@ -344,7 +343,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if factor >= 1.0:
             return False
         closing = np.zeros(self.equations.n_rows)
-        closing[: self._system.n_rows] = (1.0 - factor) * self._opening_by(self._multiplier)
+        closing[: self._system.n_rows] = (1.0 - factor) * self._compliance_error(self._multiplier)
         self.set_compliance(factor * self.compliance)
         self._now = replace(self.now, state=self._starting.closed(self.state, self._h, closing))
         return True
@@ -358,11 +357,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        return super().saved(), self._h, self._opening
+        return super().saved(), self._h, self._largest_error
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then; joints stay as stiff as they have become."""
-        steps, self._h, self._opening = saved
+        steps, self._h, self._largest_error = saved
         super().restore(steps)
 
     def advance(self, time: float) -> State:
@@ -397,7 +396,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         mean, multiplier, *scalars, before, self._load, factors = unpacked(
             checkpoint.memory, *likes
         )
-        self._h, halvings, n_calm, compliance, self._opening, time_before = scalars
+        self._h, halvings, n_calm, compliance, self._largest_error, time_before = scalars
         self._now = now = AlphaState(state, acceleration, multiplier, mean)
         self.passed = [replace(now, state=state.with_(time=time_before), multiplier=before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
@@ -423,7 +422,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._h = h
         if self.is_rigid:
             return
-        self._opening = max(self._opening, largest(self._opening_by(self._multiplier)))
+        error = largest(self._compliance_error(self._multiplier))
+        self._largest_error = max(self._largest_error, error)
         if self._is_driven:
             self._load += _NEWEST_SHARE * (self._multiplier - self._load)
             self._stiffen()
@@ -432,21 +432,21 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Add to an error which joint bears most."""
         if self._halvings == 0 or self._system.n_rows == 0:
             return str(error)
-        loads = f"{error}; joint {self._most_open()!r} bears the largest loads: "
+        loads = f"{error}; joint {self._joint_of_largest_error()!r} bears the largest loads: "
         if self.is_rigid:
             loads += 'if rows depend on others near this pose, take method="auto"; if not, '
         return f"{loads}see whether a prescribed motion blocks, or a damper is too strong there"
 
-    def _most_open(self) -> str:
-        opening = np.abs(self._opening_by(self._multiplier))
-        return self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
+    def _joint_of_largest_error(self) -> str:
+        error = np.abs(self._compliance_error(self._multiplier))
+        return self._system.joint_names[self._system.row_joint[int(np.argmax(error))]]
 
     def _check_closed(self) -> None:
         """Stop where joints are torn."""
-        if not self._is_negligible or self._opening < _OPENING_LIMIT * self._size:
+        if not self._is_negligible or self._largest_error < _ERROR_LIMIT * self._size:
             return
         raise SimulationError(
-            f"joint {self._most_open()!r} opens by {self._opening:.1e} at "
+            f"joint {self._joint_of_largest_error()!r} opens by {self._largest_error:.1e} at "
             f"t = {self.state.time:.6g} s under a compliance that is to be negligible: see whether "
             "a prescribed motion blocks, or give a compliance"
         )
@@ -455,6 +455,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Return the report at the end of a run: how far joints opened."""
         if self.is_rigid:
             return []
-        opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
-        since = f"since implicit steps began, at last with {self.compliance:.1e} m/N"
-        return [Event(time, "compliance", f"rigid {opening} {since}")]
+        message = (
+            f"rigid joints opened by {self._largest_error:.1e} [m, rad] at most since implicit "
+            f"steps began, at last with {self.compliance:.1e} m/N"
+        )
+        return [Event(time, "compliance", message)]
