@@ -86,7 +86,7 @@ class AlphaCoefficients(NamedTuple):
 class AlphaState(Newest):
     """All that the method carries from one step to the next."""
 
-    mean: FloatArray  # (n_bodies, 6) the algorithmic acceleration a
+    a: FloatArray  # (n_bodies, 6) a_n, the algorithmic acceleration
 
 
 class GeneralizedAlpha:
@@ -112,7 +112,7 @@ class GeneralizedAlpha:
         converge.
         """
         equations, velocity = self._equations, start.state.velocity
-        values = velocity, start.acceleration, start.mean, start.multiplier
+        values = velocity, start.acceleration, start.a, start.multiplier
         equations.start_from(start.state, time)
         angular, linear = native.predict(self.coefficients, values, h, equations.end)
         acceleration = self._matrix.length * angular + linear

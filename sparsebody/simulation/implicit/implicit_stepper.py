@@ -224,7 +224,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
-        self._mean: FloatArray | None = None  # a where the newest step began
+        self._start_a: FloatArray | None = None  # a where the newest step began
 
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
@@ -247,7 +247,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
         now, of_compliance = self.now, (self.compliance, self._largest_error)
-        own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *of_compliance
+        own = now.a, now.multiplier, self._h, self._halvings, self._n_calm, *of_compliance
         before = self.passed[-1] if self.passed else now
         newest = before.state.time, before.multiplier, self._load
         return packed(*own, *newest, self.newton.point())
@@ -377,10 +377,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         Those of velocities are zeros: joints oscillate where steps resolve their compliance.
         Zienkiewicz and Xie (1991), Earthq. Eng. Struct. Dyn. 20:871.
         """
-        if self._mean is None or self._halvings > 0:
+        if self._start_a is None or self._halvings > 0:
             return None
         factor = abs(1.0 / 6.0 - self.method.coefficients.beta) * self._h**2
-        jump = self.now.mean - self._mean
+        jump = self.now.a - self._start_a
         angle, distance = (float(np.abs(part).max(initial=0.0)) for part in np.hsplit(jump, 2))
         return LocalError(factor * angle, factor * distance, 0.0, 0.0)
 
@@ -393,11 +393,9 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         state, acceleration = checkpoint.state, checkpoint.acceleration
         like = self.equations.multiplier
         likes = acceleration, like, *[0.0] * 6, like, self._load
-        mean, multiplier, *scalars, before, self._load, factors = unpacked(
-            checkpoint.memory, *likes
-        )
+        a, multiplier, *scalars, before, self._load, factors = unpacked(checkpoint.memory, *likes)
         self._h, halvings, n_calm, compliance, self._largest_error, time_before = scalars
-        self._now = now = AlphaState(state, acceleration, multiplier, mean)
+        self._now = now = AlphaState(state, acceleration, multiplier, a)
         self.passed = [replace(now, state=state.with_(time=time_before), multiplier=before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
         self.set_compliance(compliance)
@@ -415,10 +413,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
         start = self.now
         if h != self._h:  # a approximates dv/dt at the time shift * h: moved there linearly
-            mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
-            start = replace(start, mean=mean)
+            a_0 = start.acceleration + h / self._h * (start.a - start.acceleration)
+            start = replace(start, a=a_0)
         self._now = self.method.step(start, h, time, is_last_resort)
-        self._mean = start.mean
+        self._start_a = start.a
         self._h = h
         if self.is_rigid:
             return
