@@ -26,12 +26,12 @@ def gauss_accelerations(system, state, body_force=None, shift=0.0):
         right[:n] += np.einsum("nij,ni->nj", to_body, body_force).ravel()
     free = np.linalg.solve(inertia, right[:n])
     L = np.linalg.cholesky(inertia)
-    whitened = np.linalg.solve(L, A.T).T  # A L^-T
-    norm = np.linalg.norm(whitened, axis=1)
+    scaled = np.linalg.solve(L, A.T).T  # A L^-T, I = L L'
+    norm = np.linalg.norm(scaled, axis=1)
     g = (right[n:] + shift - A @ free) / norm
-    pseudo_inverse = np.linalg.pinv(whitened / norm[:, None], rcond=_RANK_TOLERANCE)
+    pseudo_inverse = np.linalg.pinv(scaled / norm[:, None], rcond=_RANK_TOLERANCE)
     correction = pseudo_inverse @ g
-    correction += pseudo_inverse @ (g - whitened @ correction / norm)
+    correction += pseudo_inverse @ (g - scaled @ correction / norm)
     force = L @ correction  # I (a - a_free) = A' lambda
     multiplier = np.linalg.lstsq(A.T, force, rcond=_RANK_TOLERANCE)[0]
     a = (free + np.linalg.solve(L.T, correction)).reshape(-1, 6)

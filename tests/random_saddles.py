@@ -187,8 +187,8 @@ def scissor(n):
     return SaddleMatrix(pattern, diagonal, np.linalg.inv(diagonal), np.concatenate(parts))
 
 
-def whitened_rows(matrix):
-    """Return (n_dual_rows, 2, width); equal ends have their sum on the first."""
+def scaled_rows(matrix):
+    """Return A D^-1/2 (n_dual_rows, 2, width), rows of unit norm, equal ends summed."""
     n, width = matrix.pattern.n_primal, matrix.rows.shape[2]
     root = np.zeros((n + 1, width, width))  # the last one answers for -1
     for i, size in enumerate(matrix.pattern.block_sizes[:n]):

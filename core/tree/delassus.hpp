@@ -58,8 +58,8 @@ inline std::tuple<std::vector<Index>, Array<Index>, Array<Index>> coordinate_gro
   return {std::move(owner), std::move(low), std::move(high)};
 }
 
-// X = L'^-1 K'
-inline void fill_whitened_rows(const BlockLayout& blocks, const DelassusGroups& groups, View<const double> K,
+// X = L'^-1 K', rows of K scaled by the factors of H = L' L, so that A = K H^-1 K' = X' X.
+inline void fill_scaled_rows(const BlockLayout& blocks, const DelassusGroups& groups, View<const double> K,
                                const BranchPattern& pattern, View<const double> L, View<double> X) {
   std::fill(X.begin(), X.end(), 0.0);
   for (const Index g : range(0, groups.size())) {

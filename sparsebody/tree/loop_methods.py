@@ -246,7 +246,7 @@ class LoopsForce(LoopDynamics):
         """Return x, lambda, and which groups are left out, by Cholesky factors of A."""
         groups, pattern, X = self._groups, self.tree.pattern, self._X
         force, x = np.zeros(self.clusters.n_rows), z.copy()
-        native.fill_whitened_rows(self.clusters.layout, groups, loops.values, pattern, L, X)
+        native.fill_scaled_rows(self.clusters.layout, groups, loops.values, pattern, L, X)
         k, tolerances = (loops.right, loops.size), (DELASSUS_PIVOT, RANK_TOLERANCE)
         is_left_out = native.solve_delassus(groups, X, self._A, *k, *tolerances, force, x)
         native.solve_lower(pattern, L, x[None])
@@ -257,7 +257,7 @@ class LoopsForce(LoopDynamics):
         before, clusters, pattern = self.keep, self.clusters, self.tree.pattern
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
         X = np.empty(groups.start[-1])
-        native.fill_whitened_rows(clusters.layout, groups, loops.values, pattern, L, X)
+        native.fill_scaled_rows(clusters.layout, groups, loops.values, pattern, L, X)
         keep, force, w = np.zeros_like(before), np.zeros(clusters.n_rows), z.copy()
         for g in range(groups.n_groups):
             row = groups.row[groups.first_row[g] : groups.first_row[g + 1]]
@@ -269,7 +269,7 @@ class LoopsForce(LoopDynamics):
                 row, Y = row[usable], Y[:, usable]
                 change = least_change(Y, loops.right[row], z[own], loops.size[row])
             independent = row[change.independent]
-            keep[independent], force[independent], w[own] = True, change.force, change.whitened
+            keep[independent], force[independent], w[own] = True, change.force, change.w
         self._keep(keep)
         native.solve_lower(pattern, L, w[None])
         return w, force
@@ -280,7 +280,7 @@ class LeastChange(NamedTuple):
 
     independent: IntArray  # (r,) independent rows
     force: FloatArray  # (r,) their multipliers
-    whitened: FloatArray  # (n,) z + X lambda
+    w: FloatArray  # (n,) z + X lambda
     floor: float  # smallest remainder of an independent row, relative to its size
 
 
