@@ -60,8 +60,8 @@ def newton_euler_imbalance(system, state, acceleration, joint_wrench, body_force
     view = WorldView(system, state)
     terms = [[] for _ in range(system.n_bodies + 1)]  # the last one is the world
 
-    def act(body, place, moment, force):
-        about_com = moment + np.cross(place - view.center[body], force)
+    def act(body, position, moment, force):
+        about_com = moment + np.cross(position - view.center[body], force)
         terms[body].append(np.concatenate([about_com, force]))
 
     for i, (v, a) in enumerate(zip(state.velocity, acceleration, strict=True)):

@@ -320,7 +320,7 @@ struct FixedDirections {
   double first[3], first_world[3], second[3], second_world[3];
   double point[3], point_world[3], across[3][3], reach;
 
-  // Displacement of the point from its place in the world.
+  // Displacement of the point from point_world.
   Vec3<double> point_error(const Vec3<double>& x, const Mat3<double>& R) const {
     return x + R * Vec3<double>::load(point) - Vec3<double>::load(point_world);
   }

@@ -14,7 +14,7 @@ namespace sparsebody::model {
 
 // Nodes of a graph in the frame of the first node of their component.
 struct Placement {
-  Array<Index> label, place;  // component, and when the node was reached, breadth first
+  Array<Index> label, visit_order;  // component, and when the node was reached, breadth first
   Array<double, 3> rotation;  // from the axes of a node to those of its component
   Array<double, 2> offset;    // of the origin of a node
 };
@@ -31,7 +31,7 @@ inline Placement placement(Index n, View<const Index, 2> ends, View<const double
     R.store(&out.rotation(node, 0, 0));
     x.store(&out.offset(node, 0));
     out.label[node] = component;
-    out.place[node] = reached;
+    out.visit_order[node] = reached;
     queue[reached++] = node;
   };
   for (Index start = -1; start < n; ++start) {

@@ -211,12 +211,12 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
 def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
     """Write a matrix and what belongs to it; return its record."""
     name = f"{problem.name}_{form.name}" + ("" if form.rows == "all" else "_independent")
-    solution, places = f"{form.reference.kind} solution x of K x = b", problem.positions()
+    solution, positions = f"{form.reference.kind} solution x of K x = b", problem.positions()
     contents: dict[str, tuple[str, str, Any]] = {
         "matrix": (".mtx", FORMS[form.name], form.matrix),
         "right_hand_side": ("_b.mtx", "right-hand side b of the matrix of this name", form.right),
         "solution": ("_x.mtx", solution, form.reference.x),
-        "coordinates": ("_coord.mtx", "places x, y, z of the blocks [m]", places[form.blocks]),
+        "coordinates": ("_coord.mtx", "centers x, y, z of the blocks [m]", positions[form.blocks]),
     }
     files = {kind: name + ending for kind, (ending, *_) in contents.items()}
     files["blocks"] = f"{name}_blocks.json"
@@ -266,18 +266,18 @@ def body_joint_graph(problem: CorpusProblem) -> nx.MultiDiGraph:
     """Return bodies as nodes and joints as edges from predecessor to successor, all by name.
 
     A body weighs as many as it has freedoms, a joint as many as it has constraint rows; both have
-    the number of their block, and a place x, y, z in the world [m]. The world weighs nothing.
+    the number of their block, and a position x, y, z in the world [m]. The world weighs nothing.
     """
-    system, place = problem.system, problem.positions().tolist()
+    system, position = problem.system, problem.positions().tolist()
     n = system.n_bodies
     graph = nx.MultiDiGraph(name=problem.name)
     graph.add_node(WORLD, weight=0, block=-1)
     for i, name in enumerate(system.body_names):
-        x, y, z = place[i]
+        x, y, z = position[i]
         graph.add_node(name, weight=6, block=i, x=x, y=y, z=z)
     names = [*system.body_names, WORLD]  # -1 is the last
     for j, name in enumerate(system.joint_names):
-        x, y, z = place[n + j]
+        x, y, z = position[n + j]
         rows = int(system.first_row[j + 1] - system.first_row[j])
         ends = names[system.predecessor[j]], names[system.successor[j]]
         graph.add_edge(*ends, key=name, weight=rows, block=n + j, x=x, y=y, z=z)

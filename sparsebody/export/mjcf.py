@@ -190,12 +190,12 @@ class MjcfDocument:
             what["mesh"] = self._mesh(solid, element.get("name", ""))
         else:
             what["size"] = numbers([solid.radius])
-        place = {
+        pose = {
             "pos": numbers(solid.frame.origin),
             "quat": numbers(np.asarray(solid.frame.orientation)),
         }
         look = {} if solid.color is None else {"rgba": numbers([*solid.color, 1.0])}
-        xml.SubElement(element, "geom", what | place | look | {"contype": "0", "conaffinity": "0"})
+        xml.SubElement(element, "geom", what | pose | look | {"contype": "0", "conaffinity": "0"})
 
     def _mesh(self, mesh: bodies.Mesh, body: str) -> str:
         """Return the name of a mesh's asset, which the first body that has it gives it."""

@@ -103,8 +103,8 @@ class UrdfDocument:
             if isinstance(solid, bodies.Mesh):
                 continue
             visual = xml.SubElement(link, "visual")
-            place = at.origin[body] + R @ solid.frame.origin
-            xml.SubElement(visual, "origin", self._origin(body, R @ solid.frame.rotation, place))
+            position = at.origin[body] + R @ solid.frame.origin
+            xml.SubElement(visual, "origin", self._origin(body, R @ solid.frame.rotation, position))
             geometry = xml.SubElement(visual, "geometry")
             if isinstance(solid, bodies.Box):
                 xml.SubElement(geometry, "box", size=numbers(solid.sides))

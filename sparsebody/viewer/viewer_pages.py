@@ -316,14 +316,14 @@ def order_page(subject: Mechanism | System, ordering: str = "auto") -> Page:
         "coupled": indices,
         "l_first": first,
         "l_below": below,
-        "place": _places(system, state, joints)[order],
+        "place": _block_positions(system, state, joints)[order],
         "ends": np.stack([system.predecessor[joints], system.successor[joints]], axis=1),
     }
     return Page(document(header, arrays), system.name)
 
 
-def _places(system: System, state: State, joints: IntArray) -> FloatArray:
-    """Return (n_blocks, 2) places of bodies, then joints, in the plane that shows them best."""
+def _block_positions(system: System, state: State, joints: IntArray) -> FloatArray:
+    """Return (n_blocks, 2) positions of bodies, then joints, in the plane that shows them best."""
     on_world = system.successor < 0
     body = np.where(on_world, system.predecessor, system.successor)[joints]
     local = np.where(on_world[:, None], system.predecessor_point, system.successor_point)[joints]

@@ -41,12 +41,12 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
     system = arm.mechanism().compile()
     assert system.predecessor.tolist() == arm.parent.tolist()
     grown = spanning_tree(system)
-    place = grown.first_velocity[grown.tree_index]  # of each joint among the tree's coordinates
+    position = grown.first_velocity[grown.tree_index]  # of each joint among the tree's coordinates
     at = Instant.random(rng, 6)
     q, qd = np.empty(6), np.empty(6)
-    q[place], qd[place] = at.q, at.qd
+    q[position], qd[position] = at.q, at.qd
     dynamics = tree_dynamics(method, system, grown)
-    qdd = dynamics.solve(dynamics.problem(tree_state(grown, q, qd))).qdd[place]
+    qdd = dynamics.solve(dynamics.problem(tree_state(grown, q, qd))).qdd[position]
     tau = ALGORITHMS["luh-walker-paul"](arm, at.q, at.qd, qdd)  # falling freely, nothing pushes
     np.testing.assert_allclose(tau, 0.0, atol=1e-11 * np.abs(arm.gravity).max())
 

@@ -118,10 +118,10 @@ def test_graph_and_coordinates_are_those_of_the_mechanism(corpus):
     assert graph.nodes["world"]["weight"] == 0
     assert {data["weight"] for *_, data in graph.edges(data=True)} == {5}
     (record,) = matrices(corpus, problem=problem["name"], form="kkt", rows="all")
-    (place,) = written(corpus, record, "coordinates")
+    (position,) = written(corpus, record, "coordinates")
     names = json.loads(files(corpus, record)["blocks"].read_text())["names"]
     at = {key: data for _, _, key, data in graph.edges(keys=True, data=True)} | dict(graph.nodes)
-    np.testing.assert_array_equal(place, [[at[name][c] for c in "xyz"] for name in names])
+    np.testing.assert_array_equal(position, [[at[name][c] for c in "xyz"] for name in names])
 
 
 def test_orders_of_the_written_pattern_cost_what_those_of_the_mechanism_cost(corpus):

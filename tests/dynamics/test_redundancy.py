@@ -345,8 +345,8 @@ def test_a_change_of_rank_is_told_in_either_direction(reduction):
 def test_a_stretched_chain_of_double_rods_raises_no_false_alarm(turn):
     """All rows lie across all accelerations, and feel nothing but rounding."""
     direction = np.array([np.cos(turn), np.sin(turn), 0.0])
-    mechanism, place = sb.Mechanism("rods"), np.outer(range(1, 5), direction)
-    mechanism.add_bodies("mass {}", mass=1.0, inertia=[0.1] * 3, position=place)
+    mechanism, position = sb.Mechanism("rods"), np.outer(range(1, 5), direction)
+    mechanism.add_bodies("mass {}", mass=1.0, inertia=[0.1] * 3, position=position)
     points = {"first_point": (0, 0, 0), "second_point": (0, 0, 0)}
     for ends in itertools.pairwise([sb.WORLD, *mechanism.body_names]):
         for name in ("rod", "twin"):

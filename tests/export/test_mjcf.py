@@ -163,9 +163,9 @@ def test_the_gallery_is_loaded_by_mujoco_and_has_the_same_accelerations(tmp_path
 def test_joint_coordinates_springs_and_names_are_those_of_the_mechanism(tmp_path):
     mechanism = sb.Mechanism("door")
     shape = sb.Box((1.0, 0.1, 2.0), sb.Frame((0.5, 0.0, 0.0)))
-    place = {"orientation": [np.cos(0.35), 0, 0, np.sin(0.35)], "angular_velocity": [0, 0, 3.0]}
+    position = {"orientation": [np.cos(0.35), 0, 0, np.sin(0.35)], "angular_velocity": [0, 0, 3.0]}
     body = {"mass": 2.0, "inertia": [0.3, 0.5, 0.3], "center_of_mass": [0.5, 0, 0]}
-    mechanism.add_body("leaf", **body, shape=shape, **place)
+    mechanism.add_body("leaf", **body, shape=shape, **position)
     frame = sb.Frame()
     ends = {"predecessor_frame": frame, "successor_frame": frame}
     mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "leaf", **ends)

@@ -168,8 +168,8 @@ def test_conjugate_gradients_that_do_not_converge_are_told(monkeypatch, analyzed
 
 def test_nothing_is_left_of_bodies_that_are_all_fixed():
     row, ends = sb.Mechanism("row"), np.arange(200)[:, None] * [1.0, 0, 0]
-    place = np.add(ends, [0.5, 0, 0])
-    bodies = row.add_bodies("bar-{}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=place)
+    position = np.add(ends, [0.5, 0, 0])
+    bodies = row.add_bodies("bar-{}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=position)
     row.add_joints("weld-{}", sb.Fixed(), np.full(200, -1), bodies, point=ends)
     row.add_joints("joint-{}", sb.Fixed(), bodies[:-1], bodies[1:], point=ends[1:])
     system = row.compile()

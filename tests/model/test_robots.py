@@ -99,8 +99,10 @@ def test_accelerations_are_those_of_mujoco_and_keep_its_equality_constraints(nam
     model, data = in_mujoco(DATA / name, keyframe)
     qacc = data.qacc_smooth if name in OPEN_MODELS else joint_accelerations(model, data)
     bodies = [peer_body(model, label) for label in system.body_names]
-    places = zip(bodies, system.initial_state.position, strict=True)
-    expected = np.array([point_acceleration(model, data, *place, qacc) for place in places])
+    positions = zip(bodies, system.initial_state.position, strict=True)
+    expected = np.array(
+        [point_acceleration(model, data, *position, qacc) for position in positions]
+    )
     scale = np.abs(expected).max()
     np.testing.assert_allclose(world_accelerations(system), expected, atol=1e-9 * scale)
 

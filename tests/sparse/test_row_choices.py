@@ -305,8 +305,8 @@ def test_a_joint_is_in_the_front_from_its_first_body_to_its_last(seed):
     rng = np.random.default_rng(seed)
     pattern, _ = random_rows(rng, n_bodies=8)
     order = rng.permutation(pattern.n_primal)
-    sweep, place = choices.fronts(pattern, order), np.argsort(order)
-    spans = [[place[body] for body in pair if body >= 0] for pair in pattern.ends]
+    sweep, position = choices.fronts(pattern, order), np.argsort(order)
+    spans = [[position[body] for body in pair if body >= 0] for pair in pattern.ends]
     size = pattern.block_sizes[pattern.n_primal :]
     width = max(
         sum(size[j] for j, span in enumerate(spans) if min(span) <= step <= max(span))

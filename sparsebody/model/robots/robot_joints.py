@@ -137,7 +137,7 @@ class FileJoint:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The joint that several joints of the file amount to; places in the world."""
+    """The joint that several joints of the file amount to; points and axes in world coordinates."""
 
     type: types.JointType
     point: FloatArray
@@ -410,13 +410,13 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
         is_ball = kind == "connect" or data[10] == 0.0  # a weld without torque holds a point only
         if source.kind("mjtObj", model.eq_objtype[equality]) == "site":
             bodies = [int(model.site_bodyid[site]) for site in ids]
-            places = [(model.site_pos[site], model.site_quat[site]) for site in ids]
+            poses = [(model.site_pos[site], model.site_quat[site]) for site in ids]
         else:
             bodies = ids
             points = (data[:3], data[3:6]) if kind == "connect" else (data[3:6], data[:3])
             turn = NO_ROTATION if kind == "connect" else data[6:10]
-            places = [(points[0], turn), (points[1], NO_ROTATION)]
-        first, second = (source.frame(b, *at) for b, at in zip(bodies, places, strict=True))
+            poses = [(points[0], turn), (points[1], NO_ROTATION)]
+        first, second = (source.frame(b, *at) for b, at in zip(bodies, poses, strict=True))
         ends = [source.rigid_name(body) for body in bodies]
         if ends[0] == ends[1]:
             source.note("equality constraints within one rigid body are left out", repr(name))
