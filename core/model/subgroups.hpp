@@ -46,9 +46,9 @@ inline Placement placement(Index n, View<const Index, 2> ends, View<const double
         const int side = ends(0, e) == node ? 0 : 1;
         const Index other = ends(1 - side, e);
         if (out.label[other] >= 0) continue;
-        const auto near = Mat3<double>::load(&rotation(side, e, 0, 0));
-        const auto far = Mat3<double>::load(&rotation(1 - side, e, 0, 0));
-        const Mat3<double> R_other = R * near * transpose(far);  // the joint frames coincide
+        const auto R_e = Mat3<double>::load(&rotation(side, e, 0, 0));
+        const auto R_other_e = Mat3<double>::load(&rotation(1 - side, e, 0, 0));
+        const Mat3<double> R_other = R * R_e * transpose(R_other_e);  // the joint frames coincide
         reach(other, R_other,
               x + R * Vec3<double>::load(&point(side, e, 0)) - R_other * Vec3<double>::load(&point(1 - side, e, 0)));
       }
