@@ -145,7 +145,7 @@ REFINED_RESIDUAL = 1e-15
 REFINED_ERROR = 1e-13
 # A correction by conjugate gradients after which no other is needed.
 GRADIENT_CORRECTION = 1e-6
-# A first correction, relative, that tells of factors too rough to refine with.
+# A first correction, relative, of factors that are too rough for refinement.
 ROUGH_FACTORS = 1e-2
 # Rounding of the terms of a residual g - A x.
 RESIDUAL_ROUNDING = 1e-15

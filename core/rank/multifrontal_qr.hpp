@@ -1,8 +1,8 @@
 // Rank-revealing multifrontal QR factorization of A' on a tree of parts of the mechanism.
 //
 // An equation is a row of A' y = 0, six for each body in space. The front of a part holds those of its bodies, on the
-// rows of A that lead out of it. Where parts meet, the rows between them are decided, and orthogonal transformations
-// reduce what remains to at most as many equations as rows lead out. A sweep from body to body is a path of parts;
+// rows of A that couple it to others. Where parts meet, the rows between them are decided, and orthogonal transformations
+// reduce what remains to at most as many equations as there are such rows. A sweep from body to body is a path of parts;
 // halves of halves are a binary tree, on which a lattice costs n^1.5 and a decision depends on log n earlier ones.
 // George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8.
 #pragma once

@@ -1,8 +1,8 @@
 // The Delassus matrix A = K H^-1 K' = X' X of loop forces, A lambda = b, through H = L' L and X = L'^-1 K'.
 // Featherstone (2008), sec. 8.5, method 2.
 //
-// X has entries from the joints of a loop to the world, so that A couples loops that stand on a common joint,
-// and no others: groups of them. Its columns are sorted by the bodies that the loops end at, so that
+// X has entries from the joints of a loop to the world, so that A couples loops whose paths to the world have a
+// common joint, and no others: groups of them. Its columns are sorted by the bodies that the loops end at, so that
 // those of each row are consecutive, [low, high); others are not touched.
 #pragma once
 

@@ -177,7 +177,7 @@ def compared(
 
 @dataclass(frozen=True, eq=False)
 class ForeignComparison:
-    """The orders of somebody's matrix; `block` tells its blocks by those of the comparison."""
+    """The orders of a user's matrix; `block` maps its blocks to those of the comparison."""
 
     comparison: OrderingComparison
     block: IntArray  # (n_blocks,)

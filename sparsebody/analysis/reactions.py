@@ -398,7 +398,7 @@ def determined_reactions(
     -------
     ReactionReport
         `certain` is False where the numbers leave doubt: look at the gap then. With "loops" it is
-        False too where single loops do not tell everything.
+        also False where circulations involve several loops.
     """
     check_name(method, METHODS, "method")
     state = consistent_state(system) if state is None else state

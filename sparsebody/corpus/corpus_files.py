@@ -247,7 +247,7 @@ def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:
 def header(record: Record, what: str) -> list[str]:
     """Return the comment at the head of a Matrix Market file, in the SuiteSparse collection's way.
 
-    It has what tells the file; the index has the rest.
+    It identifies the file; the index has the rest.
     """
     return [
         f"name: sparsebody/{record['name']}",

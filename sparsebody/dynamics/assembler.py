@@ -224,7 +224,7 @@ class Assembler:
         self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
 
     def check(self, status: int, state: State) -> None:
-        """Raise the error of a status that tells of the state."""
+        """Raise the error of a status that depends on the state."""
         if status == dynamics.OUTSIDE_SUBGROUPS:
             raise ReductionViolated(f"bodies are outside their subgroups at t = {state.time:.6g} s")
         if status == dynamics.BAD_STATE:

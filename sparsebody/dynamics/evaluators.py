@@ -26,7 +26,7 @@ from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
 
 MAX_CORRECTIONS = 8  # of solutions by backends; one or two are usual
 QR_CORRECTIONS = 4  # of solutions by block QR, at most
-ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
+ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative; beyond it LDL' gives way to QR
 
 
 class InaccurateFactors(SingularSystemError):
@@ -135,7 +135,7 @@ class Evaluator(ABC):
     def _solve(self, right: FloatArray, time: float, goal: float) -> float: ...
 
     def explain(self) -> dict[str, object]:
-        """Return what the factorization tells of itself, for people and for JSON."""
+        """Return what the factorization reports, for people and for JSON."""
         return {}
 
     def dropped_residual(self) -> float:

@@ -126,7 +126,7 @@ class ForwardDynamics:
         self._analyzed_at = at
         self._prepared = preparation.for_threads(preparation.prepared(system, at, options))
         if self.rank_decision is not None and not self.rank_decision.certain:
-            self._tell_doubt(self.rank_decision)
+            self._warn_of_doubt(self.rank_decision)
 
     def __repr__(self) -> str:
         solver = f"{self.ordering}, {self.factorization}"
@@ -206,7 +206,7 @@ class ForwardDynamics:
         decision = self.rank_decision
         return np.flatnonzero([] if decision is None else ~decision.keep)
 
-    def _tell_doubt(self, decision: RankDecision) -> None:
+    def _warn_of_doubt(self, decision: RankDecision) -> None:
         """Warn of an uncertain rank, and go over to Krylov steps where redundancy is "auto"."""
         done = f"{decision.n_dependent} are left out"
         remedy = "redundancy='krylov' does without a decision"

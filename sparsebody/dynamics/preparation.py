@@ -280,7 +280,7 @@ class Preparation:
         return Preparation(evaluator, choice, structure, decision, *others)
 
     def fallback(self, failure: Failure, state: State, options: SolverOptions) -> Preparation:
-        """Return a preparation that can, and tells why in its history.
+        """Return a preparation that can; the reason is added to its history.
 
         Outside subgroups: with all freedoms, decided at `state`. Where factors are inaccurate: QR
         of the same rows; SingularSystemError if it loses a pivot, too.
@@ -300,7 +300,7 @@ class ThreadPreparation(threading.local):
     """A preparation, and a copy of it for every other thread, made and freed with the thread."""
 
     def __init__(self, preparation: Preparation, thread: int, lock: threading.Lock) -> None:
-        """Called again in every thread that asks, with the thread that was the first."""
+        """Called again in every thread, with the arguments of the first one."""
         self.own = preparation
         if threading.get_ident() != thread:
             with lock:
@@ -349,7 +349,7 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
 def prepared_unreduced(
     system: System, state: State, options: SolverOptions, classes: subgroups.Classes | None = None
 ) -> Preparation:
-    """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
+    """Decide with all freedoms of the bodies; displacement classes give redundant rows."""
     threads = options.threads
     kind = options.redundancy, options.rank_tolerance
     decision = reductions.rank_decision(system, state, *kind, classes, threads)

@@ -102,7 +102,7 @@ def _line(value: Any) -> str:
 def read_mechanism(path: writing.StrPath) -> Mechanism:
     """Return the mechanism saved in a file by `write_mechanism`.
 
-    FileFormatError tells the file, the location in it, what was found there and the remedy.
+    FileFormatError names the file, the location in it, the value there and the remedy.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -342,7 +342,7 @@ def _check(document: Any, source: str) -> None:
 
 
 def _mechanism(document: Document, source: str) -> Mechanism:
-    """Return the mechanism of a document that fits the schema; errors tell the location in it."""
+    """Return the mechanism of a document that fits the schema; errors name the location in it."""
     graph = document["graph"]
     try:
         mechanism = Mechanism(graph["name"], graph["gravity"])

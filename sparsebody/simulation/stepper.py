@@ -67,7 +67,7 @@ _LIMITS = (  # of native steps
     _EXCHANGE_RATIO,
     WORST_RESIDUAL,
 )
-_LONGEST_SINGULAR_WAY = 0.5  # of the mechanism's size, at singular poses alone
+_LONGEST_SINGULAR_DISTANCE = 0.5  # of the mechanism's size, at singular poses alone
 _STAYS_SINGULAR = (
     "the motion stays at singular poses, where joints bear more than any load: only their "
     'compliance determines it; take method="auto" or "generalized-alpha"'
@@ -112,7 +112,7 @@ class RowChoice:
         self.watch = RankWatch(full_rank=dynamics.rank)
         self._note = note
 
-    def tell_doubt(self, state: State) -> None:
+    def warn_of_doubt(self, state: State) -> None:
         """Report if it is uncertain which rows are independent at the start."""
         decision = self.dynamics.rank_decision
         if decision is not None and not decision.certain:
@@ -138,7 +138,7 @@ class RowChoice:
         self.adopt(stabilization.analyzed_at(self.dynamics, state), state, reason)
 
     def adopt(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        """Use dynamics that were analyzed at a singular pose, and tell."""
+        """Use dynamics that were analyzed at a singular pose, and report it."""
         self._use(dynamics, state, reason)
         self.watch = replace(self.watch, left_at=state.time)
 
@@ -318,11 +318,11 @@ class Stepper:
         self._small = Scales(np.zeros(0))
         self._compiled: ExplicitSteps | None = None
         self._n_others = 0  # steps that a composition could not do
-        self._singular_way = 0.0  # [m] of the motion since it was at a regular pose
+        self._singular_distance = 0.0  # [m] of the motion since it was at a regular pose
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     error_order = 4  # of local errors
-    passed = ()  # parts of steps are not told
+    passed = ()  # parts of steps are not reported
 
     @property
     def memory_size(self) -> int:
@@ -331,11 +331,11 @@ class Stepper:
 
     @property
     def memory(self) -> FloatArray:
-        """A count for the report at the end, how steps close their stages, a way, and rows."""
+        """Other steps, closing of stages, distance at singular poses [m], and rows in use."""
         memory = np.zeros(self.memory_size)
         memory[0] = self._n_others
         memory[1] = self._compiled is not None and self._compiled.starts_closed
-        memory[2] = self._singular_way
+        memory[2] = self._singular_distance
         memory[3 + self._rows.dynamics.structure.rows] = 1.0
         return memory
 
@@ -357,7 +357,7 @@ class Stepper:
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         self._set_scales()
-        self._rows.tell_doubt(state)
+        self._rows.warn_of_doubt(state)
         self._begin(state)
         if self._compiled is not None:
             self._compiled.native(self._rows.dynamics)  # laid out before the first step
@@ -433,7 +433,7 @@ class Stepper:
         """Go on from a checkpoint."""
         self._set_scales()
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
-        n_others, starts_closed, self._singular_way = checkpoint.memory[:3].tolist()
+        n_others, starts_closed, self._singular_distance = checkpoint.memory[:3].tolist()
         is_independent = checkpoint.memory[3 : self.memory_size] > 0.0
         self._rows.resume(checkpoint.rank, np.flatnonzero(is_independent))
         self._n_others = int(n_others)
@@ -491,13 +491,14 @@ class Stepper:
         try:
             state = self._advance(time)
         except OpenJointError as failure:
-            if self._singular_way > 0.0:
+            if self._singular_distance > 0.0:
                 raise SimulationError(_STAYS_SINGULAR) from failure
             raise
         is_singular = self.rank.sine < _SINGULAR_PIVOT
-        way = self._singular_way + self.nominal * largest(state.velocity[:, 3:])
-        self._singular_way = way if is_singular else 0.0
-        if self._singular_way > _LONGEST_SINGULAR_WAY * self._rows.dynamics.system.typical_length:
+        distance = self._singular_distance + self.nominal * largest(state.velocity[:, 3:])
+        self._singular_distance = distance if is_singular else 0.0
+        longest = _LONGEST_SINGULAR_DISTANCE * self._rows.dynamics.system.typical_length
+        if self._singular_distance > longest:
             raise SimulationError(_STAYS_SINGULAR)
         return state
 
@@ -550,7 +551,7 @@ class Stepper:
         limits = self._unsolvable, *_LIMITS
         n, best, end = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
         if end is not None:
-            self._singular_way = 0.0
+            self._singular_distance = 0.0
             self.state, self.acceleration = end.state, end.acceleration
             watch.sine, watch.best_sine = end.pivot.sine, best
         return n
@@ -628,8 +629,8 @@ class Stepper:
         try:
             solved_end = self._stabilized(self.evaluate, end)
             if self._is_adaptive and isinstance(scheme, Tableau):
-                way = start.end, *self._stages, solved_end
-                y = [integrators.pose_derivatives(at.state, at.acceleration)[1] for at in way]
+                stages = start.end, *self._stages, solved_end
+                y = [integrators.pose_derivatives(at.state, at.acceleration)[1] for at in stages]
                 self._error = integrators.weighted(scheme.error, y)
             return self._reached_by_stages(start, solved_end)
         except SparsebodyError:
@@ -702,10 +703,10 @@ class Stepper:
         return self._stabilization.stabilize(evaluate, state, self._small).solved()
 
     def _reached_by_stages(self, start: _Reached, end: Solved) -> _Reached:
-        way = [end, *self._stages]
-        correction = max(stage.correction for stage in way)
+        stages = [end, *self._stages]
+        correction = max(stage.correction for stage in stages)
         end = end._replace(state=self._with_coordinates(end.state), correction=correction)
-        return self._reached(start, end, min(stage.pivot for stage in way))
+        return self._reached(start, end, min(stage.pivot for stage in stages))
 
     def _reached(self, start: _Reached, end: Solved, worst_pivot: Pivot) -> _Reached:
         self._check_finite(end.state)

@@ -240,7 +240,7 @@ def table_columns(run: Trajectory, table: str, system: System | None) -> tuple[C
     kind = TABLES[table]
     if kind.needs_mechanism and system is None:
         raise SimulationOptionError(
-            f"{_source(run)} holds no mechanism, of which table {table!r} tells; give the mechanism"
+            f"{_source(run)} holds no mechanism, which table {table!r} needs; give the mechanism"
         )
     columns = kind.columns(run, system)
     by_type = dict.fromkeys(columns, "by type")

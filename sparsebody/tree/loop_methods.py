@@ -144,9 +144,9 @@ MOST_ENTRIES = 2**28  # of X, or of A: 2 GB
 class Groups(NamedTuple):
     """The blocks of X = L'^-1 K' and of A = X' X, group by group.
 
-    X has entries from the joints of a loop to the world, so that A couples clusters that stand
-    on a common joint, and no others. Loops are sorted by the bodies that they end at, so that
-    the entries of each row of X are consecutive; others are not touched.
+    X has entries from the joints of a loop to the world, so that A couples clusters whose paths
+    have a common joint, and no others. Loops are sorted by the bodies that they end at, so that the
+    entries of each row of X are consecutive; others are not touched.
     """
 
     row: IntArray  # rows of K in use, indices into LoopClusters.row
@@ -192,7 +192,7 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
 
 
 def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
-    """Number rows (m,) alike that stand on common coordinates, by the last (m, 2) of both ends."""
+    """Label rows (m,) by common coordinates of their paths, from the last (m, 2) at both ends."""
     roots = np.flatnonzero(tree.expanded_parent < 0)  # each begins the coordinates that it supports
     root = np.searchsorted(roots, last, side="right") - 1
     first, second = root.max(axis=1), root.min(axis=1)
@@ -206,7 +206,7 @@ class LoopsForce(LoopDynamics):
     """Method 2: A lambda = b, then H x = tau - C + K' lambda. Featherstone (2008), eq. (8.37).
 
     With H = L' L and X = L'^-1 K', the Delassus matrix A = K H^-1 K' = X' X is factorized by
-    Cholesky's method, group by group of loops that stand on common joints. Where that shows
+    Cholesky's method, group by group of loops with common joints on their paths. Where that shows
     dependent rows, a pivoted QR factorization of X decides which to leave out; they stay out as
     long as they are obeyed. Parameters as in LoopDynamics.
     """

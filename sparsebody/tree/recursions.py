@@ -162,7 +162,7 @@ def joint_space_bias_force(
 
 
 def joint_space_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
-    """Return H, packed by rows as `tree.pattern` tells; ModelError if too large. Table 6.2.
+    """Return H, packed by rows as in `tree.pattern`; ModelError if too large. Table 6.2.
 
     I^c_i is the sum of the inertias of link i and its subtree; F = I^c_i S_i, H_ii = S_i' F and,
     towards the root, H_ij = F' S_j for every j on the support.

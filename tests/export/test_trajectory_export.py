@@ -257,7 +257,7 @@ def test_reactions_and_mechanisms_that_are_missing_are_named(tmp_path, without_f
     bare = sb.Trajectory(**vars(without_file) | {"joint_wrench": None})
     with pytest.raises(SimulationOptionError, match=r"has no reactions of joints; simulate with "):
         sb.export_trajectory(bare, tmp_path / "r.csv", table="reactions")
-    with pytest.raises(SimulationOptionError, match=r"holds no mechanism, of which table 'joints'"):
+    with pytest.raises(SimulationOptionError, match=r"holds no mechanism, which table 'joints'"):
         sb.export_trajectory(bare, tmp_path / "j.csv", table="joints")
     with pytest.raises(SimulationOptionError, match=r"table 'bodies' is for .csv, .parquet files"):
         sb.export_trajectory(bare, tmp_path / "v.vtkhdf", table="bodies")

@@ -296,7 +296,7 @@ def _subgroup(classes: Classes, members: Members, kind: Kind, label: int) -> Sub
 def _element(
     classes: Classes, kind: Kind, of_class: IntArray, base: int
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return axis and point as far as a joint on the base, or on what translates on it, tells."""
+    """Return axis and point, where a joint on the base or on what slides on it has them."""
     if kind in (Kind.RIGID, Kind.TRANSLATION):
         return None, None
     g, label = classes.geometry, classes.sliding.space.label
