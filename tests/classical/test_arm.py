@@ -57,7 +57,7 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
         ({"table": [[0, 0, 1]]}, r"table has shape \(1, 3\); give rows \(theta, d, a, alpha\)"),
         ({"table": np.zeros((0, 4))}, r"table has shape \(0, 4\)"),
         ({"table": [[0, 0, 1, np.nan]] * 2}, "link 1: table row is .*nan.*must be finite"),
-        ({"mass": [1.0]}, r"mass has shape \(1,\); the table asks for \(2,\)"),
+        ({"mass": [1.0]}, r"mass has shape \(1,\); the table needs \(2,\)"),
         ({"mass": [1.0, -2.0]}, "link 2: mass -2.0 kg; give a positive one"),
         ({"com": [[0, 0, np.inf]] * 2}, "link 1: com is"),
         ({"inertia": [[1, 1, 3]] * 2}, "link 1: .*"),
