@@ -2,9 +2,9 @@
 
 `python -m benchmarks.steps [CASE ...]` moves mechanisms in steps of 2 ms by "auto" and writes the
 CPU time of a step without and with its record, and of its parts [us]; how many of them it has; and
-its time over that of these parts alone. Parts of explicit steps are evaluations, the compiled pass
-of `ForwardDynamics`, and factorizations besides; those of implicit ones iterations, that is
-residuals and a solution, and factorizations.
+its time over that of these parts alone, the median of several. Parts of explicit steps are
+evaluations, the compiled pass of `ForwardDynamics`, and factorizations besides; those of implicit
+ones iterations, that is residuals and a solution, and factorizations.
 """
 
 import time
@@ -25,8 +25,8 @@ from sparsebody.simulation.simulate import stepper_of
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Problem
 
-STEP, N_STEPS, REPEATS = 2e-3, 250, 5
-LEAST = 0.02  # [s] of a measurement
+STEP, N_STEPS, REPEATS = 2e-3, 250, 9
+LEAST = 0.005  # [s] of a measurement
 CASES: dict[str, Callable[[], sb.Mechanism]] = {
     "ladder 10": partial(sb.build, "ladder", rungs=10),
     "ladder 100": partial(sb.build, "ladder", rungs=100),
@@ -91,10 +91,10 @@ def take_all(stepper: Inner, ends: FloatArray) -> None:
     """Take steps to times, as a run does between two records."""
     k = 0
     while k < len(ends):
-        n = stepper.take_steps(ends[k:])
-        if n == 0:
+        taken = stepper.take_steps(ends[k:], False)
+        if taken is None:
             stepper.advance(float(ends[k]))
-        k += max(n, 1)
+        k += 1 if taken is None else taken.n_steps
 
 
 # ---- measuring -----------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def take_all(stepper: Inner, ends: FloatArray) -> None:
 def cpu(function: Callable[[], object]) -> float:
     """Return the least CPU time of a call [s]."""
     n, times = 1, []
-    while len(times) < REPEATS:
+    while len(times) < 3:
         begin = time.process_time()
         for _ in range(n):
             function()
@@ -132,26 +132,28 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
     counts = np.mean([counted(stepper, end) for end in ends], axis=0)
     inner = stepper._inner
     is_implicit = isinstance(inner, ImplicitStepper)
-    parts = parts_of_implicit(inner) if is_implicit else parts_of_explicit(inner)
-    step, recorded = [], []
+    parts_of = parts_of_implicit if is_implicit else parts_of_explicit
+    step, recorded, parts, ratio = [], [], [], []
     warnings.simplefilter("ignore", EnergyWarning)  # of lattices' joints
-    for _ in range(REPEATS):
+    for _ in range(REPEATS):  # one after the other, as the machine's speed varies
+        parts.append(parts_of(inner))
         stepper, begin = started(), time.process_time()
         take_all(stepper, ends)
         step.append((time.process_time() - begin) / len(ends))
+        ratio.append(step[-1] / (counts @ parts[-1]))
         begin = time.process_time()
         sb.simulate(system, state, duration=STEP * N_STEPS, step=STEP)
         whole = time.process_time() - begin
         begin = time.process_time()
         sb.simulate(system, state, duration=STEP, step=STEP)
         recorded.append((whole - time.process_time() + begin) / (N_STEPS - 1))
-    ratio = min(step) / (counts @ parts)
-    times = (1e6 * np.array([min(step), min(recorded), *parts])).round(1).astype(str)
+    least = np.array([min(step), min(recorded), *np.min(parts, axis=0)])
+    times = (1e6 * least).round(1).astype(str)
     return (
         "implicit" if is_implicit else "explicit",
         *times,
         *counts.round(2).astype(str),
-        f"{ratio:.2f}",
+        f"{np.median(ratio):.2f}",
     )
 
 

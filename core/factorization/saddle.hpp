@@ -369,17 +369,25 @@ struct SmallestPivot {
   Index row = -1;
 
   void take(double inverse_pivot, ARows rows, Index r) {
-    const View<const double, 2> a = rows[r];
-    Vec<2> sum;  // of squares
-    for (Index k = 0; k < a.size(); k += 2) {
-      const Vec<2> pair = Vec<2>::load(a.data() + k);
-      sum = sum + pair * pair;
-    }
-    const double ratio = inverse_pivot * (sum[0] + sum[1]);
+    const Index n = 2 * rows.shape(2);
+    const double* a = rows.data() + n * r;
+    const double ratio = inverse_pivot * (n == 12 ? square<12>(a) : n == 6 ? square<6>(a) : square<2>(a, n));
     if (!(ratio > 0.0 && ratio <= largest)) largest = ratio > 0.0 ? ratio : std::numeric_limits<double>::infinity(), row = r;
     if (inverse_squares.size() > 0) inverse_squares[r] = ratio;
   }
   std::pair<double, Index> sine_and_row() const { return {1.0 / std::sqrt(largest), row}; }
+
+ private:
+  // The square of the length of a row, whose numbers are even.
+  template <int n>
+  SB_INLINE static double square(const double* a, Index size = n) {
+    Vec<2> sum;
+    for (Index k = 0; k < size; k += 2) {
+      const Vec<2> pair = Vec<2>::load(a + k);
+      sum = sum + pair * pair;
+    }
+    return sum[0] + sum[1];
+  }
 };
 
 // The first row of A that is zero or not finite, or -1.

@@ -90,30 +90,33 @@ inline bool is_regular(View<const double, 2> position, View<const double, 2> ori
 
 // ---- Energy and momentum of all bodies. Featherstone (2008), sec. 2.13.
 
-struct Momentum {
-  double kinetic_energy;  // sum of v' I v / 2
-  double gravity_energy;  // -sum of m g' x
-  Array<double> total;    // (6,) sum of I v about the world's origin, in world axes
+struct Momenta {
+  Array<double> kinetic_energy;  // (k,) sum of v' I v / 2
+  Array<double> gravity_energy;  // (k,) -sum of m g' x
+  Array<double, 2> total;        // (k, 6) sum of I v about the world's origin, in world axes
 };
 
-inline Momentum momentum(View<const double> mass, View<const double, 3> inertia, View<const double> gravity,
-                         View<const double, 2> position, View<const double, 2> orientation,
-                         View<const double, 2> velocity) {
-  double kinetic_energy = 0.0, gravity_energy = 0.0;
+// At k times: position (k, n, 3), orientation (k, n, 4), velocity (k, n, 6).
+inline Momenta momenta(View<const double> mass, View<const double, 3> inertia, View<const double> gravity,
+                       View<const double, 3> position, View<const double, 3> orientation,
+                       View<const double, 3> velocity) {
+  const Index n_times = position.shape(0);
   const auto g = Vec3<double>::load(gravity.data());
-  Force<double> total;
-  for (Index i = 0; i < mass.size(); ++i) {
-    const auto [w, u] = Motion<double>::load(&velocity(i, 0));
-    const Vec3<double> spin = Mat3<double>::load(&inertia(i, 0, 0)) * w, push = mass[i] * u;
-    const auto x = Vec3<double>::load(&position(i, 0));
-    kinetic_energy += 0.5 * (dot(w, spin) + dot(u, push)), gravity_energy -= mass[i] * dot(g, x);
-    const Mat3<double> R = rotation_of(orientation, i);
-    const Vec3<double> linear = R * push;
-    total.angular += R * spin + cross(x, linear);
-    total.linear += linear;
+  Momenta out{Array<double>(n_times), Array<double>(n_times), Array<double, 2>({n_times, 6})};
+  for (Index k = 0; k < n_times; ++k) {
+    Force<double> total;
+    for (Index i = 0; i < mass.size(); ++i) {
+      const auto [w, u] = Motion<double>::load(&velocity(k, i, 0));
+      const Vec3<double> spin = Mat3<double>::load(&inertia(i, 0, 0)) * w, push = mass[i] * u;
+      const auto x = Vec3<double>::load(&position(k, i, 0));
+      out.kinetic_energy[k] += 0.5 * (dot(w, spin) + dot(u, push)), out.gravity_energy[k] -= mass[i] * dot(g, x);
+      const Mat3<double> R = rotation_of(orientation[k], i);
+      const Vec3<double> linear = R * push;
+      total.angular += R * spin + cross(x, linear);
+      total.linear += linear;
+    }
+    total.store(&out.total(k, 0));
   }
-  Momentum out{kinetic_energy, gravity_energy, Array<double>::uninitialized({6})};
-  total.store(out.total.data());
   return out;
 }
 

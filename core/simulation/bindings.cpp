@@ -35,9 +35,10 @@ void bind_steps(nb::module_& m, const char* name) {
       "Status (OPEN: failed, or rows do not close the stages; CLOSED; STOPPED: the control failed; SENSITIVE: closed, and "
       "open stages would add to the error); position, orientation, velocity, coordinates, acceleration; largest correction "
       "of a velocity, relative; smallest pivot and its row, of all stages and of the end; errors of y''.");
-  def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, limits, pivot, largest_pivot)">(
+  def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, keeps_all, limits, pivot, largest_pivot)">(
       type, &Steps::take_steps,
-      "Number of steps taken; whether the next one closes its stages; largest pivot so far; what `step` returns.");
+      "Number of steps taken; whether the next one closes its stages; largest pivot so far; that at the end and its row; "
+      "positions (k, n, 3), orientations, velocities, coordinates and accelerations at the ends of all steps or of the last.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Hand over, once: positions, orientations, velocities and accelerations (s, n, 19) of "
                                         "the newest step's stages, the end included, and multipliers (s, n_rows).");
@@ -71,6 +72,7 @@ void bind_simulation(nb::module_& m) {
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");
   def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
   def<"at(bodies)">(errors, &JointErrors::at, "Position errors delta and velocity errors T' v_J of all rows.");
+  def<"largest_at(position, orientation, velocity)">(errors, &JointErrors::largest_at, "The largest of either at k times (k,).");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");
   def_keeping<"__init__(evaluation, qr, is_last_resort)">(spatial_qr, construct<SpatialQR, SpatialEvaluation&, BlockQR&, bool>);

@@ -117,4 +117,17 @@ RowErrors JointErrors::at(const model::BodyMotions& bodies) const {
   return out;
 }
 
+RowErrors JointErrors::largest_at(View<const double, 3> position, View<const double, 3> orientation,
+                                  View<const double, 3> velocity) const {
+  const Index n_times = position.shape(0);
+  RowErrors errors = unfilled(n_rows()), out = unfilled(n_times);
+  model::MotionList motions(position.shape(1));
+  for (Index k = 0; k < n_times; ++k) {
+    motions = {position[k], orientation[k], velocity[k]};
+    fill(motions, errors.position, errors.velocity);
+    out.position[k] = largest(errors.position), out.velocity[k] = largest(errors.velocity);
+  }
+  return out;
+}
+
 }  // namespace sparsebody::simulation

@@ -2,9 +2,30 @@
 // joint type defines it, and T' v_J. Featherstone (2008), (8.27), (8.10).
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/vec.hpp"
 #include "model/body_forces.hpp"
 
 namespace sparsebody::simulation {
+
+// The largest |s_k v_k|, or |v_k| without s; NaN if any is not finite.
+inline double largest(View<const double> v, View<const double> s = {}) {
+  using Lanes = Vec<8>;
+  const Index n = v.size(), whole = n - n % 8;
+  const auto product = [&](Index k) { return s.empty() ? v[k] : s[k] * v[k]; };
+  Lanes size, sum;
+  for (Index k = 0; k < whole; k += 8) {
+    const Lanes x = Lanes::load(&v[k]), y = s.empty() ? x : x * Lanes::load(&s[k]);
+    size = larger(size, y), sum += y;
+  }
+  double most = 0.0, total = 0.0;
+  for (int k = 0; k < 8; ++k) most = std::max(most, size[k]), total += sum[k];
+  for (Index k = whole; k < n; ++k) most = std::max(most, std::abs(product(k))), total += product(k);
+  return most + (total - total);
+}
+inline double largest(View<const double, 2> v) { return largest(View<const double>(v.data(), v.size())); }
 
 struct RowErrors {
   Array<double> position, velocity;
@@ -32,6 +53,8 @@ class JointErrors {
   // Fills delta, T' v_J or both; (0,) is not filled.
   void fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const;
   RowErrors at(const model::BodyMotions& bodies) const;
+  // The largest ones at k times: position (k, n, 3), orientation (k, n, 4), velocity (k, n, 6).
+  RowErrors largest_at(View<const double, 3> position, View<const double, 3> orientation, View<const double, 3> velocity) const;
 
  private:
   model::JointTable joints_;

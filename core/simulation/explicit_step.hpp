@@ -144,23 +144,6 @@ bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration, V
 
 // ---- Steps
 
-// The largest |s_k v_k|, or |v_k| without s; NaN if any is not finite.
-inline double largest(View<const double> v, View<const double> s = {}) {
-  using Lanes = Vec<8>;
-  const Index n = v.size(), whole = n - n % 8;
-  const auto product = [&](Index k) { return s.empty() ? v[k] : s[k] * v[k]; };
-  Lanes size, sum;
-  for (Index k = 0; k < whole; k += 8) {
-    const Lanes x = Lanes::load(&v[k]), y = s.empty() ? x : x * Lanes::load(&s[k]);
-    size = larger(size, y), sum += y;
-  }
-  double most = 0.0, total = 0.0;
-  for (int k = 0; k < 8; ++k) most = std::max(most, size[k]), total += sum[k];
-  for (Index k = whole; k < n; ++k) most = std::max(most, std::abs(product(k))), total += product(k);
-  return most + (total - total);
-}
-inline double largest(View<const double, 2> v) { return largest(View<const double>(v.data(), v.size())); }
-
 // A method for y'' = f(y, y') of poses y: stages are at y + c h y' + (c h)^2 / 2 sum(pose y''), y' + c h sum(rate y''), and the
 // last row is the end of the step. Hairer, Norsett, Wanner (1993), sec. II.14.
 struct Tableau {
@@ -225,12 +208,38 @@ struct StepLimits {
   double most_violation;             // of rows that are left out
 };
 
-// Several steps that broke no limits.
+// Several steps that broke no limits, and the ends of k of them: of all, or of the last one.
 struct Passed {
   Index n_steps = 0;
   bool starts_closed;  // whether the next step closes its stages
   double largest_pivot;
-  StepEnd end;         // of the last one
+  Pivot last;          // at the end of the last one
+  Array<double, 3> position, orientation, velocity;  // (k, n, .)
+  Array<double, 2> coordinate;                       // (k, n_coordinates)
+  Array<double, 3> acceleration;
+};
+
+// The numbers of such ends, in memory that is used again.
+struct EndNumbers {
+  std::vector<double> position, orientation, velocity, coordinate, acceleration;
+
+  void clear() {
+    for (auto* numbers : {&position, &orientation, &velocity, &coordinate, &acceleration}) numbers->clear();
+  }
+  void append(const StepEnd& end) {
+    const auto add = [](const auto& from, std::vector<double>& to) { to.insert(to.end(), from.view().begin(), from.view().end()); };
+    add(end.position, position), add(end.orientation, orientation), add(end.velocity, velocity);
+    add(end.coordinate, coordinate), add(end.acceleration, acceleration);
+  }
+  void store(Index n_bodies, Index n_coordinates, Passed& to) const {
+    const auto array = [n_bodies](const std::vector<double>& numbers, Index width) {
+      const Index k = Index(numbers.size()) / std::max(n_bodies * width, Index(1));
+      return Array<double, 3>(View<const double, 3>(numbers.data(), {k, n_bodies, width}));
+    };
+    to.position = array(position, 3), to.orientation = array(orientation, 4), to.velocity = array(velocity, 6);
+    to.acceleration = array(acceleration, 6);
+    to.coordinate = Array<double, 2>(View<const double, 2>(coordinate.data(), {to.position.shape(0), n_coordinates}));
+  }
 };
 
 template <class E>
@@ -245,12 +254,13 @@ class ExplicitSteps {
                 const Retraction& retraction, View<const double> tolerance, double length, double negligible_speed,
                 View<const Index> independent_rows, View<const Index> loop_rows, Index n_unknowns)
       : e_(evaluation), left_out_(left_out), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
-        inverse_tolerance_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
+        inverse_tolerance_(tolerance.size()), correctable_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
         right_(n_unknowns), left_out_gamma_(left_out.rows.shape(0)), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
-        trial_velocity_error_(joints.n_rows()), pivot_(independent_rows.size()), least_pivot_(loop_rows.size()),
-        largest_pivot_(loop_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
+        trial_velocity_error_(joints.n_rows()), pivot_(independent_rows.size()), least_pivot_(independent_rows.size()),
+        largest_pivot_(independent_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
         curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
+    for (const Index k : independent_rows) correctable_[k] = inverse_tolerance_[k];
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
 
@@ -321,31 +331,36 @@ class ExplicitSteps {
   // Stages are open; where open stages fail they are closed, in the next step as well. pivot: the smallest at the start;
   // largest_pivot: the largest such one so far.
   Passed take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
-                    View<const double> ends, const StepLimits& limits, double pivot, double largest_pivot) {
+                    View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
     constexpr auto patience = std::chrono::milliseconds(20);
     const auto begin = std::chrono::steady_clock::now();
-    Passed passed{0, starts_closed, largest_pivot, {}};
+    Passed passed{0, starts_closed, largest_pivot, {}, {}, {}, {}, {}, {}};
+    StepEnd end;
+    ends_.clear();
     while (passed.n_steps < ends.size() && !(pivot < limits.exchange_ratio * passed.largest_pivot)) {
       const double h = ends[passed.n_steps] - time;
-      StepEnd end;
-      if (!passed.starts_closed) end = step(from, open, false, false, h);
-      if (end.status == StepEnd::open) end = step(from, closed, true, false, h);
-      const bool is_closed = end.status == StepEnd::closed || end.status == StepEnd::sensitive;
-      if (!is_closed || end.worst.sine < limits.least_pivot || !(largest(end.velocity) < most_value) ||
-          !(largest(end.position) < most_value) ||
-          (end.correction > limits.most_correction && largest(from.bodies.velocity) > negligible_speed_) ||
-          (pivot < most_value && end.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)) ||
+      StepEnd next;
+      if (!passed.starts_closed) next = step(from, open, false, false, h);
+      if (next.status == StepEnd::open) next = step(from, closed, true, false, h);
+      const bool is_closed = next.status == StepEnd::closed || next.status == StepEnd::sensitive;
+      if (!is_closed || next.worst.sine < limits.least_pivot || !(largest(next.velocity) < most_value) ||
+          !(largest(next.position) < most_value) ||
+          (next.correction > limits.most_correction && largest(from.bodies.velocity) > negligible_speed_) ||
+          (pivot < most_value && next.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)) ||
           !(left_out_violation() <= limits.most_violation))
         break;
       time = ends[passed.n_steps++];
-      passed.starts_closed = end.status != StepEnd::closed;
-      pivot = end.last.sine, passed.largest_pivot = std::max(pivot, passed.largest_pivot);
-      passed.end = std::move(end);
-      from.bodies = {passed.end.position.view(), passed.end.orientation.view(), passed.end.velocity.view()};
-      from.coordinate = passed.end.coordinate.view(), from.acceleration = passed.end.acceleration.view();
+      passed.starts_closed = next.status != StepEnd::closed;
+      passed.last = next.last, pivot = next.last.sine, passed.largest_pivot = std::max(pivot, passed.largest_pivot);
+      end = std::move(next);
+      if (keeps_all) ends_.append(end);
+      from.bodies = {end.position.view(), end.orientation.view(), end.velocity.view()};
+      from.coordinate = end.coordinate.view(), from.acceleration = end.acceleration.view();
       if (std::chrono::steady_clock::now() - begin > patience) break;
     }
+    if (!keeps_all && passed.n_steps > 0) ends_.append(end);
+    ends_.store(e_.n_bodies(), from.coordinate.size(), passed);
     return passed;
   }
 
@@ -394,16 +409,18 @@ class ExplicitSteps {
     return h * most / speed;
   }
   void follow_pivots() {
-    for (Index k = 0; k < loop_rows_.size(); ++k) {
-      const double inverse_square = pivot_[loop_rows_[k]];
-      least_pivot_[k] = std::min(least_pivot_[k], inverse_square);
-      largest_pivot_[k] = std::max(largest_pivot_[k], inverse_square);
+    const Index n = pivot_.size();
+    double *least = least_pivot_.data(), *largest = largest_pivot_.data();
+    const double* pivot = pivot_.data();
+    for (Index k = 0; k < n; ++k) {
+      least[k] = std::min(least[k], pivot[k]);
+      largest[k] = std::max(largest[k], pivot[k]);
     }
   }
   // The largest relative change of a row's pivot from one stage to another.
   double pivot_change() const {
     double least = 1.0;
-    for (Index k = 0; k < loop_rows_.size(); ++k) least = std::min(least, least_pivot_[k] / largest_pivot_[k]);
+    for (const Index k : loop_rows_) least = std::min(least, least_pivot_[k] / largest_pivot_[k]);
     return 1.0 - std::sqrt(std::max(least, 0.0));
   }
   // Whether open stages add too much to the error of the step, by an estimate that takes y'' of the last stage for that of
@@ -501,7 +518,7 @@ class ExplicitSteps {
     joints_.fill(motions_, delta, velocity);
     if (prescribed_rows_.size() > 0) terms_->fill_errors(bodies, prescribed_rows_, delta, velocity);
   }
-  double in_tolerances(View<const double> error) const { return largest(error, inverse_tolerance_.view()); }
+  double in_tolerances(View<const double> error) const { return largest(error, correctable_.view()); }
   // The twists, or changes of velocity, that change the rows by -error.
   void fill_twists(View<const double> error) {
     const Index first = right_.size() - independent_rows_.size();
@@ -510,7 +527,7 @@ class ExplicitSteps {
     e_.to_user_order(twists_.view(), {});
   }
   // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
-  // pose found. The ratio is the largest |delta_k| / tolerance_k.
+  // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
   bool close_pose(StageState& s) {
     fill_errors(s.bodies(), delta_, {});
     double ratio = in_tolerances(delta_);
@@ -533,7 +550,7 @@ class ExplicitSteps {
       if (is_slow && !refactorize(s)) return false;
     }
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
-    return ratio <= closed_ratio;
+    return largest(delta_, inverse_tolerance_.view()) <= closed_ratio;
   }
   // Corrects the velocity until |T' v_J| is below n_tolerances, times the speed. The factors are expected to reduce it by
   // the ratio contraction_ by which they reduced the position errors.
@@ -560,11 +577,12 @@ class ExplicitSteps {
   const JointErrors& joints_;
   View<const Index> prescribed_rows_;
   Retraction retraction_;
-  Array<double> inverse_tolerance_;
+  Array<double> inverse_tolerance_;  // of all rows
+  Array<double> correctable_;        // the same of independent rows, zero of the others, which corrections do not reach
   double length_, negligible_speed_;
   View<const Index> independent_rows_, loop_rows_;
   Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
-  Array<double> pivot_, least_pivot_, largest_pivot_;  // inverse squares: of all rows at a stage; of loop rows at all stages so far
+  Array<double> pivot_, least_pivot_, largest_pivot_;  // inverse squares of all rows: at a stage; bounds at all stages so far
   Array<double, 2> twists_;
   model::MotionList motions_;
   StageCurves curves_;
@@ -579,6 +597,7 @@ class ExplicitSteps {
   bool keeps_stages_ = false;
   Array<double, 3> stages_;
   Array<double, 2> multipliers_;
+  EndNumbers ends_;  // of the steps of `take_steps`
 };
 
 }  // namespace sparsebody::simulation

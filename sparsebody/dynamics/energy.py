@@ -9,7 +9,8 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.equations.system_motion import model_loads
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.system import State, System, body_arrays
+from sparsebody.model.system import State, States, System, body_arrays
+from sparsebody.model.time_functions import is_constant
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def energy(system: System, state: State) -> Energy:
 
 def potential_energy(system: System, state: State) -> float:
     """Return the energy of gravity and of all springs [J]; joints use `state.coordinate`."""
-    return _body_sums(system, state)[1] + _spring_energy(system, state)
+    return energy(system, state).potential
 
 
 def _spring_energy(system: System, state: State) -> float:
@@ -52,7 +53,7 @@ def _spring_energy(system: System, state: State) -> float:
 
 def kinetic_energy(system: System, state: State) -> float:
     """Return sum(v' I v) / 2 [J]. Featherstone (2008), eq. (2.67)."""
-    return _body_sums(system, state)[0]
+    return energy(system, state).kinetic
 
 
 def elastic_energy(system: System, state: State) -> float:
@@ -65,13 +66,25 @@ def total_momentum(system: System, state: State) -> FloatArray:
 
     Angular momentum first [kg m^2/s, kg m/s].
     """
-    return _body_sums(system, state)[2]
+    return energy_and_momentum(system, state)[1]
 
 
 def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArray]:
     """Return energy, and momentum (6,) about the world's origin, in one pass over the bodies."""
-    kinetic, gravity, momentum = _body_sums(system, state)
-    return Energy(kinetic, gravity + _spring_energy(system, state)), momentum
+    body_arrays(system, state)  # or what is wrong with them
+    (kinetic,), (potential,), (momentum,) = energies_and_momenta(system, States.of(state))
+    return Energy(float(kinetic), float(potential)), momentum
+
+
+def energies_and_momenta(
+    system: System, states: States
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return kinetic and potential energies (k,), and momenta (k, 6), at k times."""
+    poses, bodies = states[:3], (system.mass, system.inertia, system.gravity)
+    kinetic, potential, momentum = model.momenta(*bodies, *poses)
+    if system.has_loads:
+        potential += [_spring_energy(system, states.at(k)) for k in range(len(potential))]
+    return kinetic, potential, momentum
 
 
 def damping_power(system: System, state: State) -> float:
@@ -92,22 +105,11 @@ def is_passive(system: System) -> bool:
     tracked = system.coordinates
     motions = [tracked.motion[item] for item in tracked.prescribed]
     efforts = system.joint_forces.effort + system.point_forces.effort
-    at_rest = all(_is_constant(motion) for motion in motions)
-    passive = all(_is_constant(effort) and effort(0.0)[0] == 0.0 for effort in efforts)
+    at_rest = all(motion is not None and is_constant(motion) for motion in motions)
+    passive = all(is_constant(effort) and effort(0.0)[0] == 0.0 for effort in efforts)
     springs = system.joint_forces, system.point_forces
     damped = all(np.all(forces.damping >= 0.0) for forces in springs)
     return at_rest and passive and damped and len(system.external_forces.body) == 0
-
-
-def _is_constant(function: object) -> bool:
-    coefficients = getattr(function, "coefficients", None)  # of a Polynomial
-    return coefficients is not None and not any(coefficients[1:])
-
-
-def _body_sums(system: System, state: State) -> tuple[float, float, FloatArray]:
-    """Return kinetic energy, potential energy of gravity, -sum(m g' c), and momentum (6,)."""
-    bodies = system.mass, system.inertia, system.gravity
-    return model.momentum(*bodies, *body_arrays(system, state))
 
 
 def _in_world(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:

@@ -15,7 +15,8 @@ from sparsebody.assembly.body_forces import bias_forces, elastic_motion
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics import joint_motion as kinematics
-from sparsebody.model.system import State, System, body_arrays, with_joints
+from sparsebody.model.system import State, States, System, body_arrays, with_joints
+from sparsebody.model.time_functions import is_constant
 
 _JOINT_ERRORS: WeakKeyDictionary[System, simulation.JointErrors] = WeakKeyDictionary()
 _TABLES: WeakKeyDictionary[System, Any] = WeakKeyDictionary()
@@ -57,6 +58,10 @@ class LoadsAndRows:
         self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
         self._n = np.cumsum([len(tracked.prescribed), len(springs.item), len(lines.first)])
         self.functions = np.zeros((self._n[-1], 3))
+        efforts = *springs.effort, *lines.effort
+        self.are_constant = len(tracked.prescribed) == 0 and all(map(is_constant, efforts))
+        if self.are_constant:
+            self.fill_functions(0.0, self.functions)
         self.native = dynamics.LoadsAndRows(
             system_tables(system), self.functions, self.rows, self.gamma
         )
@@ -105,6 +110,15 @@ def constraint_errors(
             native = _of_tracked(system, state.time).native
             native.fill_errors(poses, tracked.row[tracked.prescribed], *errors)
     return errors
+
+
+def largest_errors(system: System, states: States) -> tuple[FloatArray, FloatArray]:
+    """Return the largest `constraint_errors` of positions and of velocities at k times (k,)."""
+    if len(system.coordinates.prescribed) == 0:
+        return joint_errors(system).largest_at(*states[:3])
+    errors = [constraint_errors(system, states.at(k)) for k in range(len(states.time))]
+    position, velocity = np.array([[simulation.largest(e) for e in both] for both in errors]).T
+    return position, velocity
 
 
 def _of_tracked(system: System, time: float) -> LoadsAndRows:

@@ -1,10 +1,10 @@
 """System: a compiled mechanism, and State: where it is and how it moves."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,31 @@ class State(BriefRepr):
     def with_(self, **changes: Any) -> "State":
         """Return a copy with some fields replaced."""
         return replace(self, **changes)
+
+
+class States(NamedTuple):
+    """The arrays of `State` at k times, which are their first axis."""
+
+    position: FloatArray  # (k, n_bodies, 3)
+    orientation: FloatArray  # (k, n_bodies, 4)
+    velocity: FloatArray  # (k, n_bodies, 6)
+    coordinate: FloatArray  # (k, n_coordinates)
+    time: FloatArray  # (k,)
+
+    @classmethod
+    def of(cls, state: State) -> "States":
+        """Return one state, k = 1."""
+        arrays = state.position, state.orientation, state.velocity, state.coordinate
+        return cls._make([*(array[None] for array in arrays), np.array([state.time])])
+
+    def at(self, k: int) -> State:
+        """Return the state at the k-th time."""
+        position, orientation, velocity, coordinate, time = self
+        return State(position[k], orientation[k], velocity[k], coordinate[k], float(time[k]))
+
+    def chosen(self, k: Sequence[int] | slice) -> "States":
+        """Return the states at some of the times."""
+        return States._make(array[k] for array in self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,6 +95,11 @@ TIME_FUNCTIONS: dict[str, type[Polynomial] | type[Sinusoid] | type[SmoothStep]] 
 }
 
 
+def is_constant(function: TimeFunction) -> bool:
+    """Return whether it is a polynomial of degree zero."""
+    return isinstance(function, Polynomial) and not any(function.coefficients[1:])
+
+
 class TimeFunctions:
     """Several time functions; those of TIME_FUNCTIONS take one native call."""
 

@@ -8,7 +8,7 @@ method that has smaller errors so. Hairer, Lubich, Wanner (2006), sec. IV.4.
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors, joint_errors
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation import integrators, stabilization
 from sparsebody.simulation.callbacks import Control, ControlArguments
 from sparsebody.simulation.integrators import Composition, SemiImplicitEuler, Tableau
@@ -37,6 +37,16 @@ _NATIVE: dict[type, Any] = {
     dynamics.ReducedEvaluation: simulation.ReducedSteps,
     dynamics.PlanarEvaluation: simulation.PlanarSteps,
 }
+
+
+class Ends(NamedTuple):
+    """The ends of several steps: of all of them, or of the last one."""
+
+    n_steps: int
+    states: States  # at k times
+    acceleration: FloatArray  # (k, n_bodies, 6)
+
+
 Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
 """The nodes of a method, and a step of it by native steps, from a start, of h [s]."""
 
@@ -141,34 +151,36 @@ class ExplicitSteps:
         solver: ForwardDynamics,
         start: tuple[State, FloatArray],
         times: FloatArray,
+        keeps_all: bool,
         limits: tuple[float, float, float, float, float, float],
         pivots: tuple[float, float],
-    ) -> tuple[int, float, Solved | None]:
-        """Take steps to times (n,) as long as they keep within limits.
+    ) -> tuple[Ends, Pivot, float] | None:
+        """Take steps to times (n,) as long as they keep within limits, and return their ends.
 
-        `pivots` are the smallest one at the start, and the largest such one so far. Returns how
-        many steps, the latter, and the end of the last one. None are taken where Python has a part
-        in them.
+        `pivots` are the smallest one at the start, and the largest such one so far; they are
+        returned as of the last end. None where Python has a part in the first step, or it is not
+        within the limits.
         """
         assembler, native = solver.evaluator.assembler, self.native(solver)
         terms = assembler.loads_and_rows
-        has_functions = terms is not None and len(terms.functions) > 0
-        if native is None or not self._takes_several or has_functions:
-            return 0, 0.0, None
+        is_steady = terms is None or terms.are_constant
+        if native is None or not (self._takes_several and is_steady):
+            return None
         assembler.renew()
         state, acceleration = start
         poses = state.position, state.orientation, state.velocity
         begin = poses, state.coordinate, acceleration, _NOTHING, _NO_VALUES
         open_stages, closed = self._tableaus
-        n, self.starts_closed, largest_pivot, end = native.take_steps(
-            begin, open_stages, closed, self.starts_closed, state.time, times, limits, *pivots
+        n, self.starts_closed, largest_pivot, last, x, q, v, coordinate, a = native.take_steps(
+            *(begin, open_stages, closed, self.starts_closed),
+            *(state.time, times, keeps_all, limits),
+            *pivots,
         )
         if n == 0:
-            return 0, 0.0, None
-        _, x, q, v, coordinate, a, correction, _, last, _ = end
+            return None
         assembler.renew()  # there may have been another step, in vain
-        at = State(x, q, v, coordinate, float(times[n - 1]))
-        return n, largest_pivot, Solved(at, a, correction, Pivot(*last))
+        states = States(x, q, v, coordinate, times[n - len(a) : n])
+        return Ends(n, states, a), Pivot(*last), largest_pivot
 
     def native(self, solver: ForwardDynamics) -> Native | None:
         """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""
@@ -181,7 +193,7 @@ class ExplicitSteps:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the times of stages (s,), and functions then (s, n_functions, 3) if needed."""
         terms = evaluator.assembler.loads_and_rows
-        n_functions = 0 if terms is None else len(terms.functions)
+        n_functions = 0 if terms is None or terms.are_constant else len(terms.functions)
         if self._control is None and n_functions == 0:
             return _NOTHING, _NO_VALUES
         times = start + nodes * (end - start)

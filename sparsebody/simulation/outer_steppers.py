@@ -21,6 +21,7 @@ from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyEr
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation import stabilization, stepping
+from sparsebody.simulation.explicit_steps import Ends
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, implicit_memory
 from sparsebody.simulation.implicit.step_equations import Newest
@@ -91,9 +92,9 @@ class OuterStepper:
         """Return the nearest state that closes the joints, where these are rigid."""
         return self._inner.closed(state)
 
-    def take_steps(self, times: FloatArray) -> int:
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take none of several steps at once."""
-        return 0
+        return None
 
     def consistent(self, state: State) -> State:
         """Return the nearest state that steps can start from."""
@@ -204,14 +205,14 @@ class AutoStepper(OuterStepper):
             self._switch(self._inner.state, cause_of(error))
         return self._inner.advance(time)
 
-    def take_steps(self, times: FloatArray) -> int:
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take explicit steps to these times as far as nothing is to be decided."""
         if self._slow_events * _EVENT_DECAY > _MOST_SLOW_EVENTS:
-            return 0
-        n = self._inner.take_steps(times)
-        for _ in range(n):
+            return None
+        ends = self._inner.take_steps(times, keeps_all)
+        for _ in range(0 if ends is None else ends.n_steps):
             self._slow_events *= _EVENT_DECAY
-        return n
+        return ends
 
     def last_events(self, time: float) -> list[Event]:
         """Return the events to report at the end of a run."""

@@ -26,7 +26,7 @@ from sparsebody.errors import (
     SparsebodyError,
     warn_user,
 )
-from sparsebody.model.system import State, System, check_state
+from sparsebody.model.system import State, States, System, check_state
 from sparsebody.simulation import callbacks, trajectory_files
 from sparsebody.simulation.callbacks import Control, EventFinder, EventFunction, Report
 from sparsebody.simulation.implicit.collocation import CollocationStepper
@@ -69,7 +69,7 @@ from sparsebody.simulation.trajectory import (
     MemoryRecorder,
     StoppedSimulationError,
     Trajectory,
-    sample,
+    records_of,
 )
 
 _MOST_ENERGY_ERROR = 0.2  # of the energy that moves; a larger one warns
@@ -82,6 +82,7 @@ _LEAST_MOTION = 1e-4  # of the mechanism's size: smaller motions are not judged
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # at once
+_DENSE_RECORDS = 8  # steps between records up to which the ends of all steps are kept
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
 
@@ -143,7 +144,7 @@ def simulate(
     record : Recording
         Recording(step=..., reactions=...) says how often, and whether joint wrenches too.
     progress : bool or callable
-        A progress bar on standard error, or report(time, end).
+        A progress bar on standard error, or report(time, end), called at every record at least.
     **former
         Single options that are parts of `method`, `dynamics`, `record` and `output` now, and how
         version 0.1 took them; with a DeprecationWarning.
@@ -311,6 +312,7 @@ class Run:
         joint_errors(system)  # laid out for many records
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
         self._errors: StepErrors | None = None  # None for adaptive steps
+        self._most_steps = _MOST_STEPS  # between two reports of progress
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
         """Begin at a checkpoint."""
@@ -327,6 +329,8 @@ class Run:
     def to(self, duration: float, progress: bool | Report) -> Trajectory:
         """Run for `duration` from the first state and return the trajectory."""
         end, self._clock = self._first_time + duration, time.perf_counter() + self._clock
+        if callable(progress):  # a user's
+            self._most_steps = min(self._options.record_every, _MOST_STEPS)
         with (
             np.errstate(all="ignore"),  # a blow-up is reported by name, not by warnings
             callbacks.progress_report(progress, end) as report,
@@ -450,27 +454,18 @@ class Run:
             self.stepper.start(self._state)
             self._is_under_way = True
         self._finder.begin(self._state)
-        every, n_steps = options.record_every, n_whole_steps(duration, options.step)
+        n_steps = n_whole_steps(duration, options.step)
         if not options.is_adaptive and n_steps > 1:
             self._errors = StepErrors(self._system, self._state, self._step)
         while self._step < n_steps:
-            n_unseen = self._look_at_errors()
-            n, record = 0, self._step - self._step % every + every
-            if every > 1 and not self._finder.events:
-                last = min(record, n_steps, self._step + min(max(n_unseen, 1), _MOST_STEPS))
-                ends = np.arange(self._step + 1, last + 1, dtype=np.float64)
-                ends *= options.step
-                ends += self._first_time
-                n = self.stepper.take_steps(ends)
-            if n > 0:
-                self._state = self.stepper.state
-            else:
+            self._look_at_errors()
+            if not self._take_steps(n_steps):
                 self._advance(self._first_time + (self._step + 1) * options.step)
                 if self._is_ended:
                     return
-            self._step += max(n, 1)
-            if self._step == record:
-                self._record()
+                self._step += 1
+                if self._step % options.record_every == 0:
+                    self._record()
             if self.recorder.is_flush_due():
                 self.recorder.flush(self._checkpoint)
             yield
@@ -480,6 +475,30 @@ class Run:
             self._is_whole = False
             self._advance(self._first_time + duration)
             yield
+
+    def _take_steps(self, n_steps: int) -> bool:
+        """Take several steps, up to `n_steps` in all, and record them; False if it takes none."""
+        if self._finder.events:
+            return False
+        every, errors, n = self._options.record_every, self._errors, self._most_steps
+        keeps_all = every <= _DENSE_RECORDS
+        if not keeps_all:  # ends that are looked at are ends of these calls
+            n = min(n, every - self._step % every)
+            n = n if errors is None else min(n, max(1, errors.next_step - self._step))
+        times = np.arange(self._step + 1, min(n_steps, self._step + n) + 1, dtype=np.float64)
+        times *= self._options.step
+        times += self._first_time
+        ends = self.stepper.take_steps(times, keeps_all)
+        if ends is None:
+            return False
+        self._step, self._state = self._step + ends.n_steps, self.stepper.state
+        n_kept = len(ends.acceleration)
+        first, k = self._step - n_kept + 1, 0
+        while errors is not None and k < n_kept - 1:
+            errors.add(first + k, ends.states.at(k), ends.acceleration[k])
+            k = max(k + 1, errors.next_step - first)
+        self._record(ends.states.chosen(slice(-first % every, None, every)))
+        return True
 
     def _note_branches(self) -> None:
         """Note that implicit steps, which decide on no rows, start at a singular pose."""
@@ -493,18 +512,17 @@ class Run:
             if is_singular(dynamics, self._state, options.step):
                 self._note(Event(self._state.time, "undetermined branch", SINGULAR_START))
 
-    def _look_at_errors(self) -> int:
-        """Add the state to the pairs of StepErrors; return the number of steps in no pair."""
+    def _look_at_errors(self) -> None:
+        """Add the state to the pairs of StepErrors."""
         errors, stepper = self._errors, self.stepper
         if errors is None:
-            return _MOST_STEPS
+            return
         if stepper.state.time != self._state.time:  # it goes on from another state
             errors.restart()
-            return errors.n_unseen(self._step)
+            return
         for part in stepper.passed[1:]:
             errors.add(self._step, part.state, part.acceleration)
         errors.add(self._step, self._state, stepper.acceleration)
-        return errors.n_unseen(self._step)
 
     def _advance(self, time: float) -> None:
         """Advance to a time, or to the event that ends the motion."""
@@ -538,12 +556,15 @@ class Run:
                 return
         self._state = after
 
-    def _record(self) -> None:
-        stepper = self.stepper
-        multiplier = stepper.multiplier_at(self._state.time) if self._is_under_way else None
+    def _record(self, states: States | None = None) -> None:
+        """Record some states, or the newest one."""
+        stepper, states = self.stepper, States.of(self._state) if states is None else states
+        if len(states.time) == 0:
+            return
+        self._recorded_at = float(states.time[-1])
+        multiplier = stepper.multiplier_at(self._recorded_at) if self._is_under_way else None
         wrench = stepper.joint_wrench if self._options.record_reactions else None
-        self.recorder.append(sample(self._system, self._state, multiplier, wrench))
-        self._recorded_at = self._state.time
+        self.recorder.append(records_of(self._system, states, multiplier, wrench))
 
     def _note(self, event: Event) -> None:
         self._n_events += 1

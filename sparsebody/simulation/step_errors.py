@@ -40,17 +40,14 @@ class StepErrors:
         self._weight[:, 3:] = 4.0 * square[:, None]  # an angle is 2 |dq|
         self._first = _poses(state)
         self._samples: list[Sample] = []  # of the pair under way
-        self._start, self._seen = step, state.time  # of the next pair; up to where errors are added
+        self.next_step = step  # the first one that is in a pair again
+        self._seen = state.time  # up to where errors are added
         self._error = np.zeros(system.n_bodies)
         self._size = 0.0
 
-    def n_unseen(self, step: int) -> int:
-        """Return the number of steps from `step` on that are in no pair."""
-        return 0 if self._samples else max(0, self._start - step)
-
     def add(self, step: int, state: State, acceleration: FloatArray) -> None:
         """Add a state in a step, or at its end, as a sample of a pair."""
-        if step < self._start:
+        if step < self.next_step:
             return
         sample = state.time, _poses(state), *pose_derivatives(state, acceleration)
         self._samples.append(sample)
@@ -64,7 +61,7 @@ class StepErrors:
         self._error += n_pairs * defects(self._samples, self._weight)
         self._size = max(self._size, self._displacement(sample[1]))
         interval = min(step // _PAIRS_SO_FAR, _LONGEST_INTERVAL)
-        self._start, self._seen, self._samples = step + max(0, interval - 2), end, []
+        self.next_step, self._seen, self._samples = step + max(0, interval - 2), end, []
         if interval <= 2:
             self._samples.append(sample)  # which starts the next one
 

@@ -14,7 +14,7 @@ from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyEr
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation import integrators, stabilization
-from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
+from sparsebody.simulation.explicit_steps import Ends, ExplicitSteps, variational_step
 from sparsebody.simulation.integrators import Composition, Integrator, LocalError, Tableau
 from sparsebody.simulation.stabilization import (
     Evaluate,
@@ -143,11 +143,12 @@ class RowChoice:
         self.watch = replace(self.watch, left_at=state.time)
 
     def _use(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        changed = np.setxor1d(self.dynamics.redundant_rows, dynamics.redundant_rows)
+        before, after = self.dynamics.redundant_rows, dynamics.redundant_rows
+        changed = np.setxor1d(before, after, assume_unique=True)
         self.dynamics = dynamics
         full_rank = max(dynamics.rank, self.watch.full_rank)
         self.watch = RankWatch(state, full_rank, left_at=self.watch.left_at)
-        joints = np.unique(dynamics.system.row_joint[changed])
+        joints = list(dict.fromkeys(dynamics.system.row_joint[changed].tolist()))
         names = [repr(dynamics.system.joint_names[j]) for j in joints[:_MOST_NAMES]]
         more = ", ..." if len(joints) > _MOST_NAMES else ""
         where = f", others at joints {', '.join(names)}{more}" if names else ""
@@ -539,22 +540,24 @@ class Stepper:
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
-    def take_steps(self, times: FloatArray) -> int:
-        """Take whole steps to these times, as far as nothing is to be decided; return how many."""
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
+        """Take whole steps to these times, as far as nothing is to be decided; None if no step."""
         rows, state, h = self._rows, self.state, self.nominal
         watch, age = rows.watch, state.time - rows.watch.left_at
         is_whole = state.time < times[0] < state.time + _LONGEST_WHOLE_STEP * h
         is_late = age > 0.0 and n_parts_after(age, h) == 1 and rows.dynamics.rank >= watch.full_rank
         if self._compiled is None or not (is_whole and is_late):
-            return 0
+            return None
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
-        n, best, end = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
-        if end is not None:
-            self._singular_distance = 0.0
-            self.state, self.acceleration = end.state, end.acceleration
-            watch.sine, watch.best_sine = end.pivot.sine, best
-        return n
+        steps = times, keeps_all, limits, pivots
+        taken = self._compiled.take_steps(rows.dynamics, start, *steps)
+        if taken is None:
+            return None
+        ends, pivot, watch.best_sine = taken
+        self._singular_distance, watch.sine = 0.0, pivot.sine
+        self.state, self.acceleration = ends.states.at(-1), ends.acceleration[-1]
+        return ends
 
     def _passed(self, time: float) -> State:
         """Return the state at a singular pose, by those before it.

@@ -12,16 +12,17 @@ from typing import Any, Final
 import numpy as np
 
 from sparsebody.arrays import BriefRepr, FloatArray
-from sparsebody.dynamics.energy import energy_and_momentum
-from sparsebody.equations.system_motion import constraint_errors
+from sparsebody.dynamics.energy import energies_and_momenta
+from sparsebody.equations.system_motion import constraint_errors, largest_errors
 from sparsebody.errors import SimulationError
 from sparsebody.html_tables import html_curves, html_facts
 from sparsebody.model import Mechanism, State, System
+from sparsebody.model.system import States
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.stabilization import largest
 
-Sample = dict[str, Any]  # channel name -> number or array
+Records = dict[str, FloatArray]  # k of each channel, by its name
 # One record of each channel: its shape, in numbers or by the dataset of the names in it.
 CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
     "time": (),
@@ -293,30 +294,37 @@ class Header:
         }
 
 
-def sample(
+def records_of(
     system: System,
-    state: State,
-    multiplier: FloatArray | None,
-    joint_wrench: Callable[[State], FloatArray] | None,
-) -> Sample:
-    """Return one record.
+    states: States,
+    multiplier: FloatArray | None = None,
+    joint_wrench: Callable[[State], FloatArray] | None = None,
+) -> Records:
+    """Return the records of k states, or of one whose joints are compliant.
 
-    Multipliers are those of compliant joints, which are open by delta = C lambda; `joint_wrench`
-    computes the reactions where they are asked for.
+    Its multipliers lambda (n_rows,) tell by how much joints are open, delta = C lambda;
+    `joint_wrench` computes the reactions where they are asked for.
     """
-    now, momentum = energy_and_momentum(system, state)
-    position_error, velocity_error = constraint_errors(system, state)
-    record: Sample = {name: getattr(state, name) for name in STATE_CHANNELS} | {
-        "kinetic_energy": now.kinetic,
-        "potential_energy": now.potential,
-        "elastic_energy": 0.0 if multiplier is None else 0.5 * float(multiplier @ position_error),
+    kinetic, potential, momentum = energies_and_momenta(system, states)
+    if multiplier is None:
+        position_error, velocity_error = largest_errors(system, states)
+        elastic = np.zeros(len(kinetic))
+    else:
+        errors = constraint_errors(system, states.at(0))
+        position_error, velocity_error = np.array([[largest(error)] for error in errors])
+        elastic = np.array([0.5 * (multiplier @ errors[0])])
+    records: Records = states._asdict() | {
+        "kinetic_energy": kinetic,
+        "potential_energy": potential,
+        "elastic_energy": elastic,
         "momentum": momentum,
-        "position_error": largest(position_error),
-        "velocity_error": largest(velocity_error),
+        "position_error": position_error,
+        "velocity_error": velocity_error,
     }
     if joint_wrench is not None:
-        record["joint_wrench"] = joint_wrench(state)
-    return record
+        wrenches = [joint_wrench(states.at(k)) for k in range(len(kinetic))]
+        records["joint_wrench"] = np.array(wrenches)
+    return records
 
 
 def fingerprint(system: System) -> str:
@@ -357,12 +365,12 @@ class MemoryRecorder:
 
     def __init__(self, header: Header) -> None:
         self._header = header
-        self._samples: list[Sample] = []
+        self._records: list[Records] = []
         self._events: list[Event] = []
 
-    def append(self, sample: Sample) -> None:
-        """Keep one sample; its arrays must not change any more."""
-        self._samples.append(sample)
+    def append(self, records: Records) -> None:
+        """Keep some records; their arrays must not change any more."""
+        self._records.append(records)
 
     def note(self, event: Event) -> None:
         """Keep an event."""
@@ -377,11 +385,12 @@ class MemoryRecorder:
 
     def close(self, *, steps: int, wall_time: float, interrupted: bool) -> Trajectory:
         """Return the trajectory."""
-        header, n = self._header, len(self._samples)
+        header = self._header
         channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
         for name, shape in header.channels.items():
-            rows = [sample[name] for sample in self._samples]
-            channels[name] = np.array(rows, dtype=float).reshape(n, *shape)
+            channels[name] = np.concatenate(
+                [np.zeros((0, *shape)), *(records[name] for records in self._records)]
+            )
         return Trajectory(
             **channels,
             events=tuple(self._events),

@@ -17,7 +17,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import OutputError, SimulationError, SimulationOptionError, SparsebodyError
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation import trajectory_reading
 from sparsebody.simulation.options import Recording, Solver, simulation_options
 from sparsebody.simulation.stepping import Checkpoint, unpack
@@ -25,15 +25,15 @@ from sparsebody.simulation.trajectory import (
     Event,
     Header,
     MemoryRecorder,
-    Sample,
+    Records,
     Trajectory,
     fingerprint,
-    sample,
+    records_of,
 )
 from sparsebody.writing import write_errors
 
 _CHUNK_BYTES = 1 << 18  # of a dataset: four fit into HDF5's cache
-_BLOCK_BYTES = 1 << 22  # of samples in memory before they are written
+_BLOCK_BYTES = 1 << 22  # of records in memory before they are written
 _NO_CHECKPOINT = 2  # size of the slots of a file that is not resumed
 _FLUSH_PERIOD = 0.5  # [s] of wall time
 
@@ -136,7 +136,7 @@ def _growing(file: h5py.File, name: str, shape: tuple[int, ...], dtype: Any) -> 
 
 
 class FileRecorder:
-    """Appends blocks of samples to an HDF5 file that stays readable whatever happens.
+    """Appends blocks of records to an HDF5 file that stays readable whatever happens.
 
     The file is in HDF5's single-writer-multiple-readers mode: a reader, or whoever comes after a
     killed run, sees every flushed block. Checkpoints go to two slots in turn, each with a
@@ -160,14 +160,17 @@ class FileRecorder:
         self._events: list[Event] = []
         self._last_flush = time.monotonic()
 
-    def append(self, sample: Sample) -> None:
-        """Put one sample into the block, and the block into the file when it is full."""
-        if self._filled == self._capacity:
-            with hdf5_errors(self._path, self._file):
-                self._write_block()
-        for name, block in self._blocks.items():
-            block[self._filled] = sample[name]
-        self._filled += 1
+    def append(self, records: Records) -> None:
+        """Put records into the block, and the block into the file when it is full."""
+        n, done = len(records["time"]), 0
+        while done < n:
+            if self._filled == self._capacity:
+                with hdf5_errors(self._path, self._file):
+                    self._write_block()
+            more = min(n - done, self._capacity - self._filled)
+            for name, block in self._blocks.items():
+                block[self._filled : self._filled + more] = records[name][done : done + more]
+            self._filled, done = self._filled + more, done + more
 
     def note(self, event: Event) -> None:
         """Store an event, to be written at the next flush."""
@@ -178,7 +181,7 @@ class FileRecorder:
         return time.monotonic() - self._last_flush > _FLUSH_PERIOD
 
     def flush(self, checkpoint: Callable[[], Checkpoint]) -> None:
-        """Write samples and events, and only then the checkpoint that refers to them."""
+        """Write records and events, and only then the checkpoint that refers to them."""
         with hdf5_errors(self._path, self._file):
             self._write_block()
             self._write_events()
@@ -322,5 +325,5 @@ def recorded(
         MemoryRecorder(header) if path is None else FileRecorder(path, header, _NO_CHECKPOINT)
     )
     for state in states:
-        recorder.append(sample(system, state, None, None))
+        recorder.append(records_of(system, States.of(state)))
     return recorder.close(steps=len(states) - 1, wall_time=0.0, interrupted=False)

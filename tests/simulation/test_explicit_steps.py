@@ -1,9 +1,11 @@
 """Which stages of compiled steps stay open."""
 
 import numpy as np
+import pytest
 
 import sparsebody as sb
 from sparsebody.simulation import explicit_steps
+from sparsebody.simulation.trajectory import CHANNELS
 
 FOUR_BARS = sb.build("n-four-bar", loops=5).compile()
 OPTIONS = {"duration": 0.9, "step": 0.002, "method": "rk4"}
@@ -25,6 +27,7 @@ def test_open_stages_are_not_tried_where_they_would_be_in_vain(monkeypatch):
 
     original = explicit_steps._attempt
     monkeypatch.setattr(explicit_steps, "_attempt", recorded)
+    monkeypatch.setattr(explicit_steps.ExplicitSteps, "take_steps", lambda *_: None)
     run = sb.simulate(FOUR_BARS, **OPTIONS)
     closed = sum(closes for closes, _ in tried)
     in_vain = sum(failed and not closes for closes, failed in tried)
@@ -47,3 +50,21 @@ def test_a_step_that_open_stages_spoil_ends_before_its_last_evaluation(monkeypat
     squares = sb.build("rotating-squares", rows=8, columns=8).compile()
     sb.simulate(squares, duration=0.25, step=0.25, method="rk4")
     assert [native.n_evaluations for native in made] == [3 + 4]
+
+
+@pytest.mark.parametrize("every", [1, 3, 10])
+@pytest.mark.parametrize("name", ["ladder", "n-four-bar", "slider-crank"])
+def test_steps_taken_at_once_are_recorded_as_one_by_one(name, every):
+    """Bit for bit, whether a report of progress is due after each record or not."""
+    mechanism = sb.build(name)
+    bodies = mechanism.compile().body_names
+    mechanism.add_point_force("spring", bodies[0], bodies[-1], stiffness=3.0, rest_length=0.1)
+    system, options = mechanism.compile(), {"duration": 0.3, "step": 0.01}
+    options |= {"record": sb.Recording(step=0.01 * every, reactions=True), "method": "rk4"}
+    at_once = sb.simulate(system, **options)
+    one_by_one = sb.simulate(system, progress=lambda now, end: None, **options)
+    assert len(at_once) == 30 // every + 1
+    for channel in CHANNELS:
+        if getattr(at_once, channel) is not None:
+            equal = getattr(at_once, channel), getattr(one_by_one, channel)
+            np.testing.assert_array_equal(*equal, err_msg=channel)

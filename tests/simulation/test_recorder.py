@@ -13,6 +13,7 @@ from overconstrained import figure_8_2_a
 
 import sparsebody as sb
 from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
+from sparsebody.model.system import States
 from sparsebody.simulation import INTEGRATORS, outer_steppers, trajectory_files
 from sparsebody.simulation.options import ADAPTIVE
 from sparsebody.simulation.trajectory import CHANNELS
@@ -217,7 +218,7 @@ def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, 
     with small_disk(100_000) as enlarge:  # of the disk, not of the memory that the rest goes to
         monkeypatch.setattr(trajectory_files, "_give_up", lambda file: (enlarge(), give_up(file)))
         with pytest.raises(OutputError, match=r"cannot write '.*run\.h5': File too large"):
-            sb.simulate(start, output=path, **options)
+            sb.simulate(start, output=path, progress=lambda *_: None, **options)  # step by step
     kept = sb.Trajectory.load(path)
     assert kept.interrupted
     assert (len(kept) > 50) == (period == 0.0)
@@ -346,7 +347,7 @@ def test_long_texts_of_events_are_cut_between_characters(tmp_path):
         ),
         2,
     )
-    recorder.append(trajectory_files.sample(PENDULUM, state, None, None))
+    recorder.append(trajectory_files.records_of(PENDULUM, States.of(state)))
     recorder.note(trajectory_files.Event(0.0, "x" + "é" * 40, "x" + "é" * 400))
     (event,) = recorder.close(steps=0, wall_time=0.0, interrupted=False).events
     assert event.kind == "x" + "é" * 15

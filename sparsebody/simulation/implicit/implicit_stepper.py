@@ -104,9 +104,8 @@ class HalvedSteps(Generic[Now]):
         """Return the state, which these methods close, or leave open by compliance, themselves."""
         return state
 
-    def take_steps(self, times: FloatArray) -> int:
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> None:
         """Take none of several steps at once."""
-        return 0
 
     def advance(self, time: float) -> State:
         """Return the state at `time`.
