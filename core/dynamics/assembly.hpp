@@ -383,7 +383,7 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
     return m;
   };
   const Index n_freedoms = left_out.rows.shape(2);
-  double gap = 0.0, total = 0.0;
+  double worst = 0.0, total = 0.0;
   for (Index j = 0; j < left_out.n_joints(); ++j)
     for (Index k = left_out.first_row[j]; k < left_out.end(j); ++k) {
       double residual = gamma[k];
@@ -392,14 +392,14 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
         if (b == n) continue;
         for (Index a = 0; a < n_freedoms; ++a) residual -= left_out.rows(k, side, a) * x[n_freedoms * b + a];
       }
-      gap = std::max(gap, std::abs(residual)), total += residual;
+      worst = std::max(worst, std::abs(residual)), total += residual;
     }
   const double entry = std::max(largest(constraints.rows.begin(), constraints.rows.end()),
                                 largest(left_out.rows.begin(), left_out.rows.end()));
   const Index n_primal = n_freedoms * n;
   double scale = std::max(largest(right.begin() + n_primal, right.end()), largest(gamma.begin(), gamma.end()));
   for (const auto& v : {x, right}) scale = std::max(scale, entry * largest(v.begin(), v.begin() + n_primal));
-  return (scale > 0.0 ? gap / scale : gap) + (total - total);  // NaN where a residual is not finite
+  return (scale > 0.0 ? worst / scale : worst) + (total - total);  // NaN where a residual is not finite
 }
 
 // The largest relative violation of the rows left out by the newest solution of an evaluation; fills their gamma.

@@ -1,6 +1,6 @@
-// Corrections of planar solutions by residuals of 31 digits. What rounding of A does to the accelerations grows with
-// its condition number, and corrections with the rounded A do not see it. So rows and gamma are made anew from the
-// state with twice the digits; the factors of the rounded A serve to solve for the corrections.
+// Iterative refinement of planar solutions with residuals in double-double precision, 31 digits. Rounding of A changes
+// the accelerations in proportion to its condition number, and residuals of the rounded A do not contain that error. So
+// rows and gamma are computed from the state in 31 digits; corrections are solved for by the factors of the rounded A.
 #include <limits>
 
 #include "dynamics/planar_evaluation.hpp"

@@ -323,18 +323,18 @@ struct FixedDirections {
   double first[3], first_world[3], second[3], second_world[3];
   double point[3], point_world[3], across[3][3], reach;
 
-  // Displacement of the point from its place in the world.
+  // Displacement of the point from point_world.
   Vec3<double> point_error(const Vec3<double>& x, const Mat3<double>& R) const {
     return x + R * Vec3<double>::load(point) - Vec3<double>::load(point_world);
   }
   bool hold(const Vec3<double>& x, const Mat3<double>& R) const {
     for (const auto& [direction, world] : {std::pair{first, first_world}, std::pair{second, second_world}}) {
-      const Vec3<double> gap = R * Vec3<double>::load(direction) - Vec3<double>::load(world);
-      if (!(std::max({std::abs(gap.x), std::abs(gap.y), std::abs(gap.z)}) <= direction_tolerance)) return false;
+      const Vec3<double> error = R * Vec3<double>::load(direction) - Vec3<double>::load(world);
+      if (!(std::max({std::abs(error.x), std::abs(error.y), std::abs(error.z)}) <= direction_tolerance)) return false;
     }
-    const Vec3<double> gap = point_error(x, R);
+    const Vec3<double> error = point_error(x, R);
     for (const auto& line : across)
-      if (!(std::abs(dot(Vec3<double>::load(line), gap)) <= reach)) return false;
+      if (!(std::abs(dot(Vec3<double>::load(line), error)) <= reach)) return false;
     return true;
   }
 };
@@ -449,10 +449,10 @@ double retract(View<const double, 2> fixed, View<const double, 2> position, View
   for (Index i = 0; i < fixed.rows(); ++i) {
     const auto& directions = *reinterpret_cast<const FixedDirections*>(&fixed(i, 0));
     const double* const q = &orientation(i, 0);
-    const Vec3<double> gap = directions.point_error(Vec3<double>::load(&position(i, 0)),
+    const Vec3<double> error = directions.point_error(Vec3<double>::load(&position(i, 0)),
                                                     Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]));
     for (int a = 0; a < 3; ++a) {
-      const double part = dot(Vec3<double>::load(directions.across[a]), gap);
+      const double part = dot(Vec3<double>::load(directions.across[a]), error);
       retracted(i, a) = position(i, a) - part;
       farthest = std::max(farthest, std::abs(part) / directions.reach);
     }

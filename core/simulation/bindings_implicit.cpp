@@ -64,7 +64,7 @@ void bind_simulation_implicit(nb::module_& m) {
         self.assemble(entries, exact_rows);
         return entries;
       },
-      "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries at one place add up.");
+      "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries of equal indices add up.");
   def_kernel<"set_joint_rows()">(
       type, &Equations::set_joint_rows, "Set the rows A of joints, and the derivatives E of their errors by twists.");
   def_kernel<"row_products(motion, row)">(type, &Equations::row_products, "Fill A m of motions.");

@@ -65,7 +65,7 @@ struct Residual {
   View<double> row;
 };
 
-// Entries of K + c D + b M; those at one place add up.
+// Entries of K + c D + b M; those of equal indices add up.
 struct Triplets {
   std::vector<Index> row, column;
   std::vector<double> stiffness, damping, inertia;

@@ -69,7 +69,7 @@ template <class T>
         if constexpr (std::is_same_v<T, double>) end_.coordinate[item] = value;
         if (row >= 0) {
           const Index local = row - tables_.joints.first_row[j];
-          terms.delta[local] = tracked.gap(item, value, inputs_.prescribed[prescribed_of_item_[item]]);
+          terms.delta[local] = tracked.prescribed_error(item, value, inputs_.prescribed[prescribed_of_item_[item]]);
           W[k].store(terms.rows[local]);
           mu[k] = mu[k] + T(end_.multiplier[row]);
         }
@@ -125,7 +125,7 @@ void Equations::set_element(Index k, bool with_rate, ConnectionTerms<T>& terms) 
 template <class T, class F>
 void Equations::for_connections(bool with_rate, F f) {
   ConnectionTerms<T> terms;
-  const auto place = [&](const model::JointFrames& frames, Index j) {
+  const auto set_frames = [&](const model::JointFrames& frames, Index j) {
     terms.X_s = Transform<T>(frames.X_S(j));
     const auto at = model::joint_motion(Transform<T>(frames.X_P(j)), terms.X_s, motion<T>(frames.predecessor[j], 0),
                                         motion<T>(frames.successor[j], 1));
@@ -133,7 +133,7 @@ void Equations::for_connections(bool with_rate, F f) {
     return at.X;
   };
   visit_joints(tables_.joints.kind, tables_.joints.parameter, [&]<class J>(Index j, const J& joint) {
-    const Transform<T> X = place(tables_.joints.frames, j);
+    const Transform<T> X = set_frames(tables_.joints.frames, j);
     terms.n_rows = int(connections_[j].n_rows);
     terms.springs.clear();
     std::fill(terms.delta, terms.delta + 7, T(0.0));
@@ -154,7 +154,7 @@ void Equations::for_connections(bool with_rate, F f) {
   });
   terms.springs.clear();
   for (Index k = 0; k < tables_.elements.size(); ++k) {
-    place(tables_.elements.frames, k);
+    set_frames(tables_.elements.frames, k);
     set_element(k, with_rate, terms);
     f(tables_.joints.size() + k, terms);
   }

@@ -403,7 +403,7 @@ def determined_reactions(
     -------
     ReactionReport
         `certain` is False where the numbers leave doubt: look at the gap then. With "loops" it is
-        False too where single loops do not tell everything.
+        also False where circulations involve several loops.
     """
     check_name(method, METHODS, "method")
     state = consistent_state(system) if state is None else state
@@ -420,7 +420,7 @@ def determined_reactions(
     by_loops = np.zeros(len(size), dtype=np.intp)  # dimensions of their circulations
     np.add.at(by_loops, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
     unique = loops.share <= CIRCULATION_TOLERANCE
-    sample, gap = loops.sample, _clearness(loops.share)
+    sample, gap = loops.sample, _gap(loops.share)
     carried = np.zeros((system.n_joints, 6))  # the largest part of some row
     np.maximum.at(carried, system.row_joint, np.abs(constraint.subspace))
     is_open = size > (0 if method == "random" else by_loops)
@@ -454,8 +454,8 @@ def determined_reactions(
     )
 
 
-def _clearness(share: FloatArray) -> float:
-    """Return the smallest part that counts by the largest that does not."""
+def _gap(share: FloatArray) -> float:
+    """Return the ratio of the smallest share above CIRCULATION_TOLERANCE to the largest below."""
     is_large = share > CIRCULATION_TOLERANCE
     least = float(np.min(share, where=is_large, initial=np.inf))
     return least / max(float(np.max(share, where=~is_large, initial=0.0)), REMAINDER_FLOOR)

@@ -226,5 +226,6 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
         others = " or ".join(map(str, loops.nearby_mobilities))
         facts["pose"] = f"singular: mobility {others} nearby" if loops.is_singular else "regular"
     if loops.configurations is not None:
-        facts["configurations"] = f"{loops.configurations} found with {out.listed(loops.held)} held"
+        fixed = out.listed(loops.fixed_coordinates)
+        facts["configurations"] = f"{loops.configurations} with {fixed} fixed"
     return facts

@@ -1,4 +1,4 @@
-"""Assembly of Featherstone's (2008) eq. (8.64), bodies and kept rows in elimination order.
+"""Assembly of Featherstone's (2008) eq. (8.64), bodies and independent rows in elimination order.
 
 The inertia of a body about its center of mass, in its axes, is diag(C C', m 1). The vectors of the
 equation are in units in which it is 1: twists (C' w, sqrt(m) u), wrenches (C^-1 n, f / sqrt(m)).
@@ -129,7 +129,7 @@ class ReactionTree(NamedTuple):
     rows: IntArray  # (m, k) of these joints that take part, up to the first -1
 
     def add_reactions(self, desired: DesiredMotion, multiplier: FloatArray) -> None:
-        """Add to the multipliers (n_rows,), those of kept rows, the reactions of these joints."""
+        """Add the reactions of these joints to the multipliers (n_rows,) of independent rows."""
         system, rows = desired.system, desired.constraint.rows
         ends = system.predecessor, system.successor
         dynamics.fill_complementary_reactions(
@@ -160,13 +160,13 @@ Native = dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
 
 
 class Assembler:
-    """Fills [1 A'; A 0] x = b of the kept rows at states, in units of the bodies, in place."""
+    """Fills [1 A'; A 0] x = b of independent rows at states, in units of the bodies, in place."""
 
     width: int  # freedoms of a body
     symbolic: Symbolic  # of the pattern
-    values: FloatArray  # (n_kept, 2, width) A, workspace
-    right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
-    x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
+    values: FloatArray  # (n_independent, 2, width) A, workspace
+    right: FloatArray  # (width n_bodies + n_independent,) forces, then gamma, workspace
+    x: FloatArray  # (width n_bodies + n_independent,) the newest solution, workspace
     native: Native | dynamics.ReducedEvaluation
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
     # points (n_bodies, 28) that subgroups fix, see the native `retract`, and projections
@@ -199,8 +199,8 @@ class Assembler:
 
     def with_rows(self, structure: KKTStructure, left_out: IntArray, solver: Solver) -> Assembler:
         """Return an assembler that keeps and leaves out others of the same rows."""
-        freedoms, kept, _ = self._arguments
-        changed = kept._replace(structure=structure, left_out=left_out)
+        freedoms, selection, _ = self._arguments
+        changed = selection._replace(structure=structure, left_out=left_out)
         renewed: Callable[..., Assembler] = type(self)
         return renewed(freedoms, changed, solver)
 
@@ -344,7 +344,7 @@ def is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
 
 
 class SpatialAssembler(Assembler):
-    """Six freedoms a body: kept rows in an elimination order of their pattern."""
+    """Six freedoms a body: independent rows in an elimination order of their pattern."""
 
     width = 6
     native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
@@ -383,7 +383,7 @@ class SpatialAssembler(Assembler):
     def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
         n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
-        kept = self._table(self.rows)
+        table = self._table(self.rows)
         right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
         factors, is_even_tree = None, False
         if isinstance(self.symbolic, unit_factors.BlockLDLSymbolic):
@@ -392,7 +392,7 @@ class SpatialAssembler(Assembler):
             is_even = all(root.max() <= EVEN_ROOTS * root.min() for root in roots)
             is_even_tree = self.symbolic.layout.is_leaves_first and is_even
         native = dynamics.SpatialEvaluation(
-            kept.native,
+            table.native,
             factors,
             body=self.bodies.astype(np.uint32),
             gravity=np.array(self.system.gravity, dtype=float),
@@ -407,8 +407,8 @@ class SpatialAssembler(Assembler):
             chunk_length=CHUNK_LENGTH,
         )
         native.threads = self._threads
-        native.fill_rows_on_successors(kept.native, successor_frames(self.system))
-        return native, kept.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
+        native.fill_rows_on_successors(table.native, successor_frames(self.system))
+        return native, table.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
 
     def _table(self, rows: IntArray) -> Table:
         anchor = self.system.successor_point

@@ -145,7 +145,7 @@ class Evaluator(ABC):
     def _solve(self, right: FloatArray, time: float, goal: float) -> float: ...
 
     def explain(self) -> dict[str, object]:
-        """Return what the factorization tells of itself, for people and for JSON."""
+        """Return what the factorization reports, for people and for JSON."""
         return {}
 
     def dropped_residual(self) -> float:
@@ -294,13 +294,13 @@ class KrylovEvaluator(Evaluator):
         size = max(np.abs(part).max(initial=0.0) for part in (free, gamma))
         if not np.isfinite(size):
             raise _not_finite("forces or accelerations", time)
-        gap = gamma - self._operator.product(free)
-        solution = krylov.least_norm(self._operator, gap, float(size))
+        g = gamma - self._operator.product(free)
+        solution = krylov.least_norm(self._operator, g, float(size))
         x[:n] = free + solution.x
         x[n:] = -self._scale * solution.y
-        steps, residual = solution.steps, solution.residual
+        steps, residual = solution.steps, solution.normal_residual
         self.report = SolveReport("krylov", steps, residual, solution.converged)
-        self.inconsistency = solution.gap
+        self.inconsistency = solution.residual
         if goal == 0.0 and not solution.converged and not self._has_warned:
             stalled = (
                 f"the accelerations at t = {time:.6g} s have not converged after {steps} "
@@ -336,8 +336,8 @@ class KrylovEvaluator(Evaluator):
         self._scale_rows()
         self._factors.factorize(self._unit_rows, damping)
         self._factorized = None  # these factors, with damping, are not those of accelerations
-        gap = -self._scale * error[assembler.rows]
-        assembler.x[: self._n_primal] = self._operator.transposed(self._factors.solve(gap))
+        g = -self._scale * error[assembler.rows]
+        assembler.x[: self._n_primal] = self._operator.transposed(self._factors.solve(g))
         twists = np.empty((assembler.system.n_bodies, 6))
         assembler.native.to_user_order(twists, np.zeros(0))
         return twists

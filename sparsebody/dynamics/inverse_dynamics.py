@@ -203,13 +203,14 @@ def driven_accelerations(
     x, _ = refined_solve(numeric, matrix, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
-    result = DesiredMotion(system, state, body_force, acceleration)
-    gap, scale = result.gaps(joint, rows, gamma)
-    if np.abs(gap).max(initial=0.0) > tolerances.MOTION_TOLERANCE * scale:
-        bad = int(np.argmax(np.abs(gap)))
+    motion = DesiredMotion(system, state, body_force, acceleration)
+    residual, scale = motion.row_residuals(joint, rows, gamma)
+    size = np.abs(residual) / scale
+    if size.max(initial=0.0) > tolerances.MOTION_TOLERANCE:
+        worst = int(np.argmax(size))
         raise errors.MotionError(
             "the desired accelerations contradict each other at joint "
-            f"{system.joint_names[int(joint[bad])]!r}, relatively by {abs(gap[bad]) / scale:.1e}; "
+            f"{system.joint_names[int(joint[worst])]!r}, relatively by {size[worst]:.1e}; "
             "give those of independent coordinates only"
         )
     return acceleration

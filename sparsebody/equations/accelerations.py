@@ -37,7 +37,7 @@ class Accelerations(BriefRepr):
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
     multiplier: FloatArray  # (n_rows,) lambda of every constraint row [N m, N]
     joint_wrench: FloatArray  # (n_joints, 6) T lambda, on the successor, in S coordinates
-    residual: float  # relative; of the independent rows kept and the bodies' equations
+    residual: float  # relative; of the independent rows and the bodies' equations
     dropped_residual: float  # largest, of dropped rows, relative to unconstrained motion
     solver: SolveReport | None = None  # of an iterative solve
 
@@ -78,7 +78,7 @@ def minimum_norm(
     if smallest is not None:
         return smallest
     warnings.warn(
-        "rounding hides which multipliers are the smallest: they are those of the rows kept; take "
+        "rounding hides which multipliers are the smallest: those returned are basic; take "
         "reactions='basic' to ask for these",
         ConvergenceWarning,
         stacklevel=2,

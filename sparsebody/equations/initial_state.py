@@ -214,14 +214,15 @@ def consistent_state(
 
 
 def compliant_state(
-    system: System, state: State, opening: FloatArray, compliance: FloatArray
+    system: System, state: State, error: FloatArray, compliance: FloatArray
 ) -> State:
-    """Return the nearest state with joints open by `opening`, with velocities that keep them so.
+    """Return the nearest state with position errors `error`, and velocities that preserve them.
 
-    In the metric of the inertias, and by no more than loads of joints with a compliance achieve:
-    M x + A' mu = 0 and A x - E mu = opening - delta, in the same way A (v + x) - E mu = 0 after it.
-    So the state stays what it is in directions that rows with small pivots determine, as those
-    near a singular pose, where closing what is open would move bodies far.
+    Twists x, least in the metric of the inertias, by Newton's method on compliant joints: from
+    position errors delta, M x + A' mu = 0 and A x - E mu = error - delta; then velocities by
+    M x + A' mu = 0 and A (v + x) - E mu = 0. E leaves the state nearly unchanged in directions
+    that rows of small pivots determine, as near singular poses, where rigid joints would move
+    bodies far.
 
     Parameters
     ----------
@@ -229,8 +230,8 @@ def compliant_state(
         The compiled mechanism.
     state : State
         Open by little, as steps with compliant joints leave it, whatever its velocities.
-    opening : (n_rows,) array
-        That of every row [m, rad].
+    error : (n_rows,) array
+        Position errors of the rows after it [m, rad].
     compliance : (n_rows,) array
         E > 0 of every row over the square of a time: [1/kg, 1/(kg m^2)].
     """
@@ -247,7 +248,7 @@ def compliant_state(
             return x[: len(nothing)].reshape(-1, 6)
 
         for _ in range(_COMPLIANT_CLOSINGS):
-            twist = change(opening - moving.position_error)
+            twist = change(error - moving.position_error)
             moving = moving.at(displaced(moving.state, twist))
         for _ in range(_COMPLIANT_CLOSINGS):
             velocity = moving.state.velocity + change(-moving.velocity_error)

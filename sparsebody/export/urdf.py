@@ -41,7 +41,7 @@ def urdf_document(at: PosedMechanism) -> tuple[xml.Element, Notes]:
         document.add_joint(int(tree.parent[body]), body, j)
     loops = [system.joint_names[j] for j in tree.loop_joints if at.joint_types[j].name != "free"]
     if loops:
-        document.notes.add("loops cannot be held, these joints are left out", *loops)
+        document.notes.add("URDF has no loops, these joints are left out", *loops)
     document.note_others()
     return document.root, document.notes
 
@@ -104,8 +104,8 @@ class UrdfDocument:
             if isinstance(solid, bodies.Mesh):
                 continue
             visual = xml.SubElement(link, "visual")
-            place = at.origin[body] + R @ solid.frame.origin
-            xml.SubElement(visual, "origin", self._origin(body, R @ solid.frame.rotation, place))
+            position = at.origin[body] + R @ solid.frame.origin
+            xml.SubElement(visual, "origin", self._origin(body, R @ solid.frame.rotation, position))
             geometry = xml.SubElement(visual, "geometry")
             if isinstance(solid, bodies.Box):
                 xml.SubElement(geometry, "box", size=numbers(solid.sides))

@@ -295,7 +295,7 @@ class StopRequest:
     def __bool__(self) -> bool:
         return self.signal is not None
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
+    def _note(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:  # the second time: at once
             raise KeyboardInterrupt
         self.signal = signal.Signals(number).name
@@ -308,7 +308,7 @@ def stop_request() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    before = {number: signal.signal(number, request._ask) for number in _SIGNALS}
+    before = {number: signal.signal(number, request._note) for number in _SIGNALS}
     try:
         yield request
     finally:

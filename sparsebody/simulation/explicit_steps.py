@@ -54,7 +54,7 @@ Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
 _NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
 _LAST_NODE = 1.0 - 1e-12  # nodes beyond it are the end of a step
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
-_SINGULAR_CONTRACTION = 0.3  # of an opening by a correction; slower near a singular pose
+_SINGULAR_CONTRACTION = 0.3  # of position errors by a correction; slower near a singular pose
 _ROUNDED_ERROR_RATIO = 100.0  # tolerances
 
 
@@ -347,12 +347,12 @@ def _drift(
         shift = h * momentum[:, 3:] / system.mass[:, None]
         end = displaced(state, np.concatenate([angle, shift], axis=1))
         error = constraint_errors(system, replace(end, time=state.time + h))[0]
-        opening = float(np.max(np.abs(error) / small.tolerance, initial=0.0))
-        is_slow = not opening < _SINGULAR_CONTRACTION * before
-        if opening <= 1.0 or (is_slow and opening <= _ROUNDED_ERROR_RATIO):
+        ratio = float(np.max(np.abs(error) / small.tolerance, initial=0.0))
+        is_slow = not ratio < _SINGULAR_CONTRACTION * before
+        if ratio <= 1.0 or (is_slow and ratio <= _ROUNDED_ERROR_RATIO):
             return end, momentum
         if is_slow:
             return None
-        before = opening
+        before = ratio
         momentum = momentum + _momentum(system, start.position_correction(error)) / h
     return None

@@ -62,7 +62,7 @@ def cause_of(error: Exception) -> str:
 
 
 class Summary(dict[str, Any]):
-    """The numbers that tell how a run went, by name; printed as a table."""
+    """Counts and errors of a run, by name; printed as a table."""
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<14}  {value}" for name, value in self.facts().items())
@@ -199,7 +199,7 @@ class Trajectory(BriefRepr):
         return float(energy) / scale if scale > noise else 0.0
 
     def summary(self) -> Summary:
-        """Return the numbers that tell how the run went, by name; printed, they are a table."""
+        """Return counts and errors of the run, by name; printed, they are a table."""
         return Summary(
             mechanism=self.name,
             start=float(self.time[0]),

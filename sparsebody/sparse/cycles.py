@@ -161,7 +161,7 @@ def face_cycles(
 ) -> Cycles | None:
     """Return all faces except the heaviest of each biconnected component; None if not planar.
 
-    `drawing` (n_nodes + 1 + n_edges, 2): places of the nodes, the world and the edges in a plane.
+    `drawing` (n_nodes + 1 + n_edges, 2): points of the nodes, the world and the edges in a plane.
     Faces are those of the drawing where its lines do not cross, else of any embedding.
     """
     at = np.where(ends < 0, n_nodes, ends).tolist()

@@ -325,14 +325,14 @@ def order_page(subject: Mechanism | System, ordering: str = "auto") -> Page:
         "coupled": indices,
         "l_first": first,
         "l_below": below,
-        "place": _places(system, state, joints)[order],
+        "place": _block_positions(system, state, joints)[order],
         "ends": np.stack([system.predecessor[joints], system.successor[joints]], axis=1),
     }
     return Page(document(header, arrays), system.name)
 
 
-def _places(system: System, state: State, joints: IntArray) -> FloatArray:
-    """Return (n_blocks, 2) places of bodies, then joints, projected onto a plane [m].
+def _block_positions(system: System, state: State, joints: IntArray) -> FloatArray:
+    """Return (n_blocks, 2) positions of bodies, then joints, projected onto a plane [m].
 
     Across the revolutes of planar mechanisms, the plane of all points if they lie in one, else seen
     obliquely from above. Gravity points down where the plane does not lie across it.

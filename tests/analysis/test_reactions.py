@@ -83,10 +83,10 @@ def test_bodies_of_a_millimetre_beside_bodies_of_100_m():
     mechanism, base, corner = sb.Mechanism(), sb.WORLD, 0.0
     for size in (100.0, 1.0, 1e-3):
         mass = 10.0 * size**3
-        place = size * np.array([[0, 0.5, 0], [0.5, 1, 0], [1, 0.5, 0]]) + [corner, 0, 0]
+        position = size * np.array([[0, 0.5, 0], [0.5, 1, 0], [1, 0.5, 0]]) + [corner, 0, 0]
         point = size * np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0], [1, 0, 0]]) + [corner, 0, 0]
         bars = [f"{size}-{i}" for i in range(3)]
-        mechanism.add_bodies(bars, mass=mass, inertia=[mass * size**2] * 3, position=place)
+        mechanism.add_bodies(bars, mass=mass, inertia=[mass * size**2] * 3, position=position)
         ends, names = [base, *bars, base], [f"{size}-{i}" for i in range(4)]
         mechanism.add_joints(names, sb.Revolute(), ends[:-1], ends[1:], point=point)
         base, corner = bars[-1], corner + size

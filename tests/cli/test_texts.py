@@ -31,7 +31,7 @@ TEXTS = {
         "spanning tree 3 freedoms, breadth-first; 1 loop in 1 cluster",
         "loop constraints 5, of rank 2: overconstrained by 3",
         "pose regular",
-        "configurations 2 found with coordinate 0 of joint 'crank-pivot' held",
+        "configurations 2 with coordinate 0 of joint 'crank-pivot' fixed",
         "3 dimensions not determined, at 4 of 4 joints",
         "joint 'crank-pin': force x, y unique; force z, torque x, y indeterminate: ",
         "; replace by point-on-line to remove them",

@@ -1,4 +1,4 @@
-"""Every backend of the table, held against dense algebra."""
+"""Every backend of the table, compared with dense algebra."""
 
 import dataclasses
 from functools import cache

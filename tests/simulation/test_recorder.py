@@ -128,6 +128,7 @@ def kill_after(moment, system, path, options):
 
 @pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(("method", "step"), RUNS)
+@pytest.mark.filterwarnings("ignore:os.fork")  # by JAX, if an earlier test has imported it
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
     monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)
     monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", 0.0)

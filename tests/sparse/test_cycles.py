@@ -120,8 +120,8 @@ def test_a_forest_that_does_not_connect_the_ends_of_an_edge_is_refused():
 def test_a_drawing_tells_which_faces_are_meant():
     """Two squares side by side, and one of their sides bent: the ladder's faces can be others."""
     ends = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [1, 4], [4, 5], [5, 2]])
-    place = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [2, 0], [2, 1]], dtype=float)
-    drawing = np.concatenate([place, [[9, 9]], place[ends].mean(axis=1)])
+    position = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [2, 0], [2, 1]], dtype=float)
+    drawing = np.concatenate([position, [[9, 9]], position[ends].mean(axis=1)])
     cycles = face_cycles(6, ends, np.ones(7, dtype=np.intp), drawing)
     assert sorted(map(len, cycles)) == [4, 4]
     crossed = drawing.copy()

@@ -40,13 +40,13 @@ def four_bar(mechanism, base, at):
 def craft(far):
     """A four-bar on a body that flies far from the world's origin, spinning."""
     mechanism = sb.Mechanism("craft", gravity=[0, 0, 0])
-    place = far * np.array([1.0, 0.7, -0.4])
-    mechanism.add_body("hull", mass=20.0, inertia=[9.0, 8.0, 7.0], position=place)
-    four_bar(mechanism, "hull", place + np.array([0.3, 0.5, -0.2]))
+    position = far * np.array([1.0, 0.7, -0.4])
+    mechanism.add_body("hull", mass=20.0, inertia=[9.0, 8.0, 7.0], position=position)
+    four_bar(mechanism, "hull", position + np.array([0.3, 0.5, -0.2]))
     system = mechanism.compile()
     state, turn = system.initial_state, np.array([0.3, -0.8, 0.5])
     velocity = np.concatenate(
-        [np.tile(turn, (4, 1)), np.cross(turn, state.position - place)], axis=1
+        [np.tile(turn, (4, 1)), np.cross(turn, state.position - position)], axis=1
     )
     return system, state.with_(velocity=velocity)
 
@@ -172,11 +172,11 @@ def test_the_cluster_numbering_is_regular_and_clusters_are_consecutive_in_it(cho
     for seed in range(20):
         tree = spanning_tree(random_system(5 * seed + 2), choice)
         clusters = loop_clusters(tree)
-        place = np.argsort(clusters.joint_order)
+        position = np.argsort(clusters.joint_order)
         inner = tree.parent >= 0
-        assert np.all(place[tree.parent[inner]] < place[inner])
+        assert np.all(position[tree.parent[inner]] < position[inner])
         for c in range(clusters.n_clusters):
-            own = np.sort(place[clusters.joints(c)])
+            own = np.sort(position[clusters.joints(c)])
             assert np.array_equal(own, np.arange(own[0], own[-1] + 1))
         assert sorted(clusters.velocity_order) == list(range(tree.n_velocities))
 

@@ -23,8 +23,8 @@ def test_poses_on_the_page_are_those_of_the_trajectory(motion):
     n, shape = header["n_frames"], trajectory.position.shape
     level = page["position"].reshape(shape)
     low, step = (page[f"position_{part}"].reshape(shape[1:]) for part in ("low", "step"))
-    place = page["center"] + low + step * level
-    assert np.abs(place - trajectory.position).max() < 2e-5 * np.ptp(trajectory.position)
+    points = page["center"] + low + step * level
+    assert np.abs(points - trajectory.position).max() < 2e-5 * np.ptp(trajectory.position)
     q = quaternions(page["orientation"].reshape(n, -1, 3))
     cosine = np.abs(np.sum(q * trajectory.orientation, axis=2))
     assert cosine.min() > 1 - 1e-9

@@ -29,8 +29,8 @@ def test_bodies_and_joints_keep_their_names_and_places():
     header, page = unpacked(order_page(mechanism).document)
     system = mechanism.compile()
     assert header["names"][: header["n_bodies"]] == list(system.body_names)
-    place = page["place"][np.argsort(page["order"])]
-    bodies = place[: system.n_bodies]
+    position = page["place"][np.argsort(page["order"])]
+    bodies = position[: system.n_bodies]
     assert len(np.unique(bodies.round(6), axis=0)) == system.n_bodies
 
 

@@ -34,10 +34,10 @@ _SHORT_STEP = 0.1
 _CALM_STEPS = 8  # steps in parts of one length without a failure, after which parts are doubled
 _MOST_HALVINGS = 10  # parts of a thousandth of the step
 _FULL_MATRIX_HALVINGS = 4  # after which the full matrix of Newton's method is factorized
-# Opening of joints over the mechanism's extent from which they are closed before implicit steps
-_FAR_OPENING = 1e-4
-# Opening over the mechanism's size, or [rad], beyond which the compliance is not negligible
-_OPENING_LIMIT = 0.01
+# Position error over the mechanism's extent from which joints are closed before implicit steps
+_LARGE_ERROR = 1e-4
+# Position error over the mechanism's size, or [rad], beyond which the compliance is not negligible
+_ERROR_LIMIT = 0.01
 # Compliance of rigid joints, over h^2 / m, that makes dependent rows regular. h is the step, but at
 # least _RIGID_TIME of the time in which loads move the mechanism by its size: where motions leave
 # singular poses, multipliers grow as 1 / t^2
@@ -200,14 +200,15 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             h = max(options.step, time)
             compliance = _RIGID_COMPLIANCE * h**2 / float(mass.mean())
         self.compliance = compliance  # [m/N]
-        self._extent, self._opening = step_equations.extent_of(system, state), 0.0  # [m]; [m, rad]
+        self._extent = step_equations.extent_of(system, state)  # [m]
+        self._largest_error = 0.0  # of joints so far [m, rad]
         blocks = step_equations.uniform_compliance(system, state, compliance)
         self.equations = StepEquations(system, blocks, problem.control)
         self.memory_size = implicit_memory(system, problem.control is not None)
         matrix = NewtonMatrix(self.equations, options.ordering, options.factorization)
         self._matrix, self.newton, self._size = matrix, matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
-        # (n_rows,) lengths of openings of 1: 1 m, or of a radian the mechanism's size
+        # (n_rows,) lengths of errors of 1: 1 m, or of a radian the mechanism's size
         self._length = np.sqrt(compliance / self._first.diagonal)
         self._work = step_equations.all_loads(system, state) * self._extent  # [J]
         arguments = self.equations, matrix, options.spectral_radius
@@ -223,7 +224,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
-        self._mean: FloatArray | None = None  # a where the newest step began
+        self._start_a: FloatArray | None = None  # a where the newest step began
 
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
@@ -246,8 +247,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     @property
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
-        now, openings = self.now, (self.compliance, self._opening)
-        own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *openings
+        now, of_compliance = self.now, (self.compliance, self._largest_error)
+        own = now.a, now.multiplier, self._h, self._halvings, self._n_calm, *of_compliance
         before = self.passed[-1] if self.passed else now
         newest = before.state.time, before.multiplier, self._load
         return packed(*own, *newest, self.newton.point())
@@ -295,14 +296,14 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         far near singular poses.
         """
         error = constraint_errors(self._system, state)[0]
-        if self.is_rigid or largest(self._length * error) > _FAR_OPENING * self._extent:
+        if self.is_rigid or largest(self._length * error) > _LARGE_ERROR * self._extent:
             state = super().consistent(state)
             if self.is_rigid:
                 return state
         b = self.method.coefficients.of_newton(self.nominal)[0]
         compliance = b * self.equations.compliance.diagonal
-        opening = self._opening_by(self._interpolated(state.time))
-        return compliant_state(self._system, state, opening, compliance)
+        error = self._compliance_error(self._interpolated(state.time))
+        return compliant_state(self._system, state, error, compliance)
 
     def _try_stiffer(self, state: State) -> bool:
         """Make joints stiffer if that changes the multipliers at the start; return whether it did.
@@ -319,7 +320,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self.set_compliance(compliance)
         return False
 
-    def _opening_by(self, multiplier: FloatArray) -> FloatArray:
+    def _compliance_error(self, multiplier: FloatArray) -> FloatArray:
         """Return C lambda (n_rows,) of the joints [m, rad]."""
         return np.asarray(self.equations.compliance.diagonal * multiplier)
 
@@ -327,16 +328,16 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Lower the compliance if recent multipliers open joints noticeably; tell whether it fell.
 
         Also if they deform the mechanism noticeably: lambda' C lambda is the work of all loads
-        along its deflection, which in long lifts is far larger than any opening. Joint errors are
+        along its deflection, which in long lifts is far larger than any joint error. Joint errors are
         reduced in proportion to C, which leaves lambda = C^-1 delta as it is.
         """
-        opening = self._opening_by(self._load)
+        error = self._compliance_error(self._load)
         share = max(
-            largest(self._length * opening) / self._extent, float(opening @ self._load) / self._work
+            largest(self._length * error) / self._extent, float(error @ self._load) / self._work
         )
-        if not (self._is_negligible and share > step_equations.NEGLIGIBLE_OPENING):
+        if not (self._is_negligible and share > step_equations.NEGLIGIBLE_ERROR):
             return False
-        return self._lower(0.5 * step_equations.NEGLIGIBLE_OPENING / share)
+        return self._lower(0.5 * step_equations.NEGLIGIBLE_ERROR / share)
 
     def _lower(self, factor: float) -> bool:
         """Multiply the compliance by a factor < 1, down to `_least`; return whether it changed."""
@@ -344,7 +345,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if factor >= 1.0:
             return False
         closing = np.zeros(self.equations.n_rows)
-        closing[: self._system.n_rows] = (1.0 - factor) * self._opening_by(self._multiplier)
+        closing[: self._system.n_rows] = (1.0 - factor) * self._compliance_error(self._multiplier)
         self.set_compliance(factor * self.compliance)
         self._now = replace(self.now, state=self._starting.closed(self.state, self._h, closing))
         return True
@@ -358,11 +359,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        return super().saved(), self._h, self._opening
+        return super().saved(), self._h, self._largest_error
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then; joints stay as stiff as they have become."""
-        steps, self._h, self._opening = saved
+        steps, self._h, self._largest_error = saved
         super().restore(steps)
 
     def advance(self, time: float) -> State:
@@ -378,10 +379,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         Those of velocities are zeros: joints oscillate where steps resolve their compliance.
         Zienkiewicz and Xie (1991), Earthq. Eng. Struct. Dyn. 20:871.
         """
-        if self._mean is None or self._halvings > 0:
+        if self._start_a is None or self._halvings > 0:
             return None
         factor = abs(1.0 / 6.0 - self.method.coefficients.beta) * self._h**2
-        jump = self.now.mean - self._mean
+        jump = self.now.a - self._start_a
         angle, distance = (float(np.abs(part).max(initial=0.0)) for part in np.hsplit(jump, 2))
         return LocalError(factor * angle, factor * distance, 0.0, 0.0)
 
@@ -394,11 +395,9 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         state, acceleration = checkpoint.state, checkpoint.acceleration
         rows = self.equations.multiplier
         shapes = acceleration, rows, *[0.0] * 6, rows, self._load  # as `memory` packs them
-        mean, multiplier, *scalars, before, self._load, factors = unpacked(
-            checkpoint.memory, *shapes
-        )
-        self._h, halvings, n_calm, compliance, self._opening, time_before = scalars
-        self._now = now = AlphaState(state, acceleration, multiplier, mean)
+        a, multiplier, *scalars, before, self._load, factors = unpacked(checkpoint.memory, *shapes)
+        self._h, halvings, n_calm, compliance, self._largest_error, time_before = scalars
+        self._now = now = AlphaState(state, acceleration, multiplier, a)
         self.passed = [replace(now, state=state.with_(time=time_before), multiplier=before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
         self.set_compliance(compliance)
@@ -416,14 +415,15 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
         start = self.now
         if h != self._h:  # a is dv/dt at t + shift h, to order 2: linear in h
-            mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
-            start = replace(start, mean=mean)
+            a = start.acceleration + h / self._h * (start.a - start.acceleration)
+            start = replace(start, a=a)
         self._now = self.method.step(start, h, time, is_last_resort)
-        self._mean = start.mean
+        self._start_a = start.a
         self._h = h
         if self.is_rigid:
             return
-        self._opening = max(self._opening, largest(self._opening_by(self._multiplier)))
+        error = largest(self._compliance_error(self._multiplier))
+        self._largest_error = max(self._largest_error, error)
         if self._is_driven:
             self._load += _NEWEST_SHARE * (self._multiplier - self._load)
             self._stiffen()
@@ -432,21 +432,21 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Add to an error which joint bears most."""
         if self._halvings == 0 or self._system.n_rows == 0:
             return str(error)
-        loads = f"{error}; joint {self._most_open()!r} bears the largest loads: "
+        loads = f"{error}; joint {self._joint_of_largest_error()!r} bears the largest loads: "
         if self.is_rigid:
             loads += 'if rows depend on others near this pose, take method="auto"; if not, '
         return f"{loads}see whether a prescribed motion blocks, or a damper is too strong there"
 
-    def _most_open(self) -> str:
-        opening = np.abs(self._opening_by(self._multiplier))
-        return self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
+    def _joint_of_largest_error(self) -> str:
+        error = np.abs(self._compliance_error(self._multiplier))
+        return self._system.joint_names[self._system.row_joint[int(np.argmax(error))]]
 
     def _check_closed(self) -> None:
         """Raise SimulationError where a joint opens beyond the limit."""
-        if not self._is_negligible or self._opening < _OPENING_LIMIT * self._size:
+        if not self._is_negligible or self._largest_error < _ERROR_LIMIT * self._size:
             return
         raise SimulationError(
-            f"joint {self._most_open()!r} opens by {self._opening:.1e} at "
+            f"joint {self._joint_of_largest_error()!r} opens by {self._largest_error:.1e} at "
             f"t = {self.state.time:.6g} s under a compliance that is to be negligible: see whether "
             "a prescribed motion blocks, or give a compliance"
         )
@@ -455,8 +455,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Return the report at the end of a run: how far joints opened."""
         if self.is_rigid:
             return []
-        opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
+        opened = f"joints opened by {self._largest_error:.1e} [m, rad] at most"
         since = (
             f"since implicit steps began; their compliance was {self.compliance:.1e} m/N at the end"
         )
-        return [Event(time, "compliance", f"rigid {opening} {since}")]
+        return [Event(time, "compliance", f"rigid {opened} {since}")]

@@ -241,8 +241,8 @@ def test_motions_beyond_the_actuators_are_refused_and_a_joint_to_actuate_is_name
 
 def test_bodies_that_nothing_holds_fall_and_cannot_be_held():
     mechanism = sb.Mechanism("loose")
-    place = [[0, 0, 0], [1.0, 0, 0]]
-    mechanism.add_bodies(["a", "b"], mass=[2.0, 1.0], inertia=[1, 1, 1], position=place)
+    position = [[0, 0, 0], [1.0, 0, 0]]
+    mechanism.add_bodies(["a", "b"], mass=[2.0, 1.0], inertia=[1, 1, 1], position=position)
     mechanism.add_joint("ball", sb.Spherical(), "a", "b", point=[0.5, 0, 0])
     system = mechanism.compile()
     state = system.initial_state

@@ -166,9 +166,9 @@ def test_a_prescribed_coordinate_can_be_followed():
     mechanism.add_body("bar", mass=1.0, inertia=[0.1] * 3, position=(1.0, 0, 0))
     mechanism.add_joint("motor", pin, "world", "bar", point=(0, 0, 0), prescribed=0.0)
     path = sb.follow(mechanism.compile(), "motor", stop=1.0, step=0.1)
-    place = np.array([state.position[0] for state in path.states]).T
+    position = np.array([state.position[0] for state in path.states]).T
     expected = [np.cos(path.parameter), np.sin(path.parameter)]
-    np.testing.assert_allclose(place[:2], expected, atol=1e-9)
+    np.testing.assert_allclose(position[:2], expected, atol=1e-9)
 
 
 def test_gravity_can_be_followed():
