@@ -328,8 +328,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Lower the compliance if recent multipliers open joints noticeably; tell whether it fell.
 
         Also if they deform the mechanism noticeably: lambda' C lambda is the work of all loads
-        along its deflection, which in long lifts is far larger than any joint error. Joint errors are
-        reduced in proportion to C, which leaves lambda = C^-1 delta as it is.
+        along its deflection, which in long lifts is far larger than any joint error. Errors of
+        joints are reduced in proportion to C, which leaves lambda = C^-1 delta as it is.
         """
         error = self._compliance_error(self._load)
         share = max(
