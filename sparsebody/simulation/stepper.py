@@ -388,11 +388,11 @@ class Stepper:
         """Return what `restore` needs to undo steps."""
         starts_closed = self._compiled is not None and self._compiled.starts_closed
         rows = self._rows.dynamics, replace(self.rank)
-        return self.state, self.acceleration, *rows, self._singular_way, starts_closed
+        return self.state, self.acceleration, *rows, self._singular_distance, starts_closed
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
-        self.state, self.acceleration, dynamics, watch, self._singular_way, starts_closed = saved
+        self.state, self.acceleration, dynamics, watch, self._singular_distance, starts_closed = saved
         self._rows.dynamics, self._rows.watch = dynamics, watch
         if self._compiled is not None:
             self._compiled.starts_closed = starts_closed
