@@ -22,6 +22,8 @@ from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quate
 
 _PROJECTIONS = 5  # passes of the velocity projection; two are usual
 _ITERATIONS = 100  # of Levenberg-Marquardt; from poses nearby a few are enough
+# Tolerances at which corrections end, so that states are smooth in the frames of joints
+_EXACT = 0.01
 _NEARLY_CLOSED = 1e3  # tolerances: errors that rounding may leave near singular poses
 # Damping of Levenberg-Marquardt, in units of diag(A D^-1 A'): at first, at least (dependent rows
 # stay regular), where a step stalls, and at most (steps are too short to lead anywhere)
@@ -110,7 +112,7 @@ class _Corrections:
         norm = float(np.linalg.norm(error))
         damping = min(_FIRST_DAMPING, norm)
         for _ in range(_ITERATIONS):
-            if np.abs(error).max() <= goal:
+            if np.abs(error).max() <= _EXACT * goal:
                 break
             matrix = structure.matrix(moving.constraint)
             if metric is not None:  # the same for every body
