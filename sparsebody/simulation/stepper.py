@@ -392,8 +392,8 @@ class Stepper:
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
-        self.state, self.acceleration, dynamics, watch, self._singular_distance, starts_closed = saved
-        self._rows.dynamics, self._rows.watch = dynamics, watch
+        self.state, self.acceleration, dynamics, watch, distance, starts_closed = saved
+        self._rows.dynamics, self._rows.watch, self._singular_distance = dynamics, watch, distance
         if self._compiled is not None:
             self._compiled.starts_closed = starts_closed
 
