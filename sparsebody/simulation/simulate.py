@@ -506,7 +506,8 @@ class Run:
     def _take_quiet_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take steps to times before the one that has a user's event, which is taken alone."""
         stepper, finder = self.stepper, self._finder
-        if isinstance(stepper, AdaptiveStepper):
+        has_control = self.problem.control is not None  # it may have a memory of its own
+        if has_control or isinstance(stepper, AdaptiveStepper):
             return None
         saved = stepper.saved()
         ends = stepper.take_steps(times, keeps_all)
