@@ -482,6 +482,9 @@ class Run:
     def _take_steps(self, n_steps: int) -> bool:
         """Take several steps, up to `n_steps` in all, and record them; False if it takes none."""
         every, errors, has_events = self._options.record_every, self._errors, self._finder.events
+        looks_back = bool(has_events) or self._options.record_reactions
+        if looks_back and self.problem.control is not None:  # which may have a memory of its own
+            return False
         n = _MOST_STEPS_TO_EVENT if has_events else _MOST_STEPS
         keeps_all = every <= _DENSE_RECORDS or bool(has_events)
         if not keeps_all:  # ends that are looked at are ends of these calls
@@ -506,8 +509,7 @@ class Run:
     def _take_quiet_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take steps to times before the one that has a user's event, which is taken alone."""
         stepper, finder = self.stepper, self._finder
-        has_control = self.problem.control is not None  # it may have a memory of its own
-        if has_control or isinstance(stepper, AdaptiveStepper):
+        if isinstance(stepper, AdaptiveStepper):
             return None
         saved = stepper.saved()
         ends = stepper.take_steps(times, keeps_all)

@@ -60,7 +60,6 @@ def test_steps_taken_at_once_are_those_taken_one_by_one(name, every, request):
     bodies = mechanism.compile().body_names
     mechanism.add_point_force("spring", bodies[0], bodies[-1], stiffness=3.0, rest_length=0.1)
     system, starts = mechanism.compile(), []
-    record = sb.Recording(step=0.01 * every, reactions=True)
 
     def control(time, state):
         return np.sin(time) - 0.1 * state.velocity
@@ -73,6 +72,7 @@ def test_steps_taken_at_once_are_those_taken_one_by_one(name, every, request):
 
     kick.change = lambda time, state: state.with_(velocity=0.5 * state.velocity)
     for options in ({}, {"control": control}, {"events": [every_twentieth, kick]}):
+        record = sb.Recording(step=0.01 * every, reactions="control" not in options)
         options |= {"duration": 0.3, "step": 0.01, "method": "rk4", "record": record}
         starts.append((options, sb.simulate(system, **options)))
     request.getfixturevalue("step_by_step")
@@ -85,3 +85,22 @@ def test_steps_taken_at_once_are_those_taken_one_by_one(name, every, request):
                 equal = getattr(at_once, channel), getattr(one_by_one, channel)
                 np.testing.assert_array_equal(*equal, err_msg=channel)
     assert len(starts[-1][1].events) >= 6
+
+
+@pytest.mark.parametrize("looks_back", ["events", "record"])
+def test_a_control_with_a_memory_sees_no_step_again(looks_back):
+    """Its times never go back by more than a step, whatever is looked up after it."""
+    times = []
+
+    def control(time, state):
+        times.append(time)
+        return np.zeros((state.velocity.shape))
+
+    def zero(time, state):
+        return time - 0.2137
+
+    options = (
+        {"events": zero} if looks_back == "events" else {"record": sb.Recording(reactions=True)}
+    )
+    sb.simulate(FOUR_BARS, duration=0.4, step=0.01, method="rk4", control=control, **options)
+    assert np.min(np.array(times) - np.maximum.accumulate(times)) > -0.0101
