@@ -94,7 +94,7 @@ def test_a_control_with_a_memory_sees_no_step_again(looks_back):
 
     def control(time, state):
         times.append(time)
-        return np.zeros((state.velocity.shape))
+        return np.zeros(state.velocity.shape)
 
     def zero(time, state):
         return time - 0.2137
