@@ -312,6 +312,7 @@ class Run:
         self._is_under_way = False
         self._is_whole = True  # the state is a whole number of steps from the first
         self._is_ended = False  # by an event
+        self._is_amid_events = False  # those of a step that the stepper has taken
         self._recorded_at = -float("inf")
         # True if nothing adds energy
         self._is_passive = control is None and not finder.changes_states and is_passive(system)
@@ -482,9 +483,11 @@ class Run:
     def _take_steps(self, n_steps: int) -> bool:
         """Take several steps, up to `n_steps` in all, and record them; False if it takes none."""
         every, errors, has_events = self._options.record_every, self._errors, self._finder.events
+        if self._has_events_and_control:
+            return False
         n = _MOST_STEPS_TO_EVENT if has_events else _MOST_STEPS
         keeps_all = every <= _DENSE_RECORDS or bool(has_events)
-        if not keeps_all:  # ends that are looked at are ends of these calls
+        if not keeps_all:  # records and samples of StepErrors are taken at the ends of calls only
             n = min(n, every - self._step % every)
             n = n if errors is None else min(n, max(1, errors.next_step - self._step))
         times = np.arange(self._step + 1, min(n_steps, self._step + n) + 1, dtype=np.float64)
@@ -504,7 +507,7 @@ class Run:
         return True
 
     def _take_quiet_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
-        """Take steps to times before the one that has a user's event, which is taken alone."""
+        """Take steps up to the first one with a user's event, which `_advance` takes."""
         stepper, finder = self.stepper, self._finder
         if isinstance(stepper, AdaptiveStepper):
             return None
@@ -514,14 +517,14 @@ class Run:
             return None
         try:
             n = finder.n_before(ends.states)
-        except BaseException:
+            if n < ends.n_steps:
+                stepper.restore(saved)
+                ends = stepper.take_steps(times[:n], keeps_all) if n > 0 else None
+            if ends is not None:
+                finder.begin(ends.states.at(-1))
+        except BaseException:  # of an event function, or a second Ctrl-C
             stepper.restore(saved)
             raise
-        if n < ends.n_steps:
-            stepper.restore(saved)
-            ends = stepper.take_steps(times[:n], keeps_all) if n > 0 else None
-        if ends is not None:
-            finder.begin(ends.states.at(-1))
         return ends
 
     def _note_branches(self) -> None:
@@ -550,7 +553,8 @@ class Run:
 
     def _advance(self, time: float) -> None:
         """Advance to a time, or to the event that ends the motion."""
-        after = self.stepper.advance(time)
+        after = self._reached(time)
+        self._is_amid_events = True
         finder = self._finder
         crossings, here = [], self._state
         if finder.events:
@@ -577,8 +581,24 @@ class Run:
                 finder.begin(self._state, event)
                 if not is_over:
                     self._advance(time)
+                self._is_amid_events = False
                 return
-        self._state = after
+        self._state, self._is_amid_events = after, False
+
+    def _reached(self, time: float) -> State:
+        """Return the state at a time, after one native step if several are not tried at once."""
+        alone = np.array([time])
+        if self._has_events_and_control and self.stepper.take_steps(alone, True) is not None:
+            return self.stepper.state
+        return self.stepper.advance(time)
+
+    @property
+    def _has_events_and_control(self) -> bool:
+        """Whether steps beyond an event would call a control at times that are undone.
+
+        It may have memory, such as one that is sampled, or fail there.
+        """
+        return bool(self._finder.events) and self.problem.control is not None
 
     def _record(self, states: States | None = None) -> None:
         """Record some states, or the newest one."""
@@ -600,8 +620,12 @@ class Run:
         return Checkpoint(self._step, *here, stepper.rank, stepper.memory)
 
     def _close(self, interrupted: bool) -> Trajectory:
-        """Record where the run ended, and close."""
-        if self._is_under_way and self._is_whole:
+        """Record where the run ended, and close.
+
+        If a user's function was interrupted amid the events of a step, the stepper is ahead of the
+        state, or has gone on from an event: no checkpoint, so resuming begins at an older one.
+        """
+        if self._is_under_way and self._is_whole and not self._is_amid_events:
             self.recorder.flush(self._checkpoint)
         if self._recorded_at != self._state.time:
             self._record()

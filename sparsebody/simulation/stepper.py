@@ -385,7 +385,7 @@ class Stepper:
         self.state, self.acceleration = state, acceleration
 
     def saved(self) -> tuple[Any, ...]:
-        """Return what `restore` needs to undo steps."""
+        """Return what `restore` needs to undo steps, several times if need be."""
         starts_closed = self._compiled is not None and self._compiled.starts_closed
         rows = self._rows.dynamics, replace(self.rank)
         return self.state, self.acceleration, *rows, self._singular_distance, starts_closed
@@ -393,7 +393,8 @@ class Stepper:
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
         self.state, self.acceleration, dynamics, watch, distance, starts_closed = saved
-        self._rows.dynamics, self._rows.watch, self._singular_distance = dynamics, watch, distance
+        self._rows.dynamics, self._rows.watch = dynamics, replace(watch)  # which steps change
+        self._singular_distance = distance
         if self._compiled is not None:
             self._compiled.starts_closed = starts_closed
 
