@@ -82,9 +82,9 @@ _MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.05 / 4.0, 0.01 / 4.0
 _LEAST_MOTION = 1e-4  # of the mechanism's size: smaller motions are not judged
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
-_MOST_STEPS = 1024  # at once
-_MOST_STEPS_TO_EVENT = 16  # the same where events may follow; those beyond one are undone
-_DENSE_RECORDS = 8  # steps between records up to which the ends of all steps are kept
+_MOST_STEPS = 1024  # in one native call, whose time is limited as well
+_MOST_STEPS_TO_EVENT = 16  # the same with user's events; all are undone, and some taken again
+_DENSE_RECORDS = 8  # steps between records up to which a call keeps the ends of all steps
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
 
@@ -326,6 +326,7 @@ class Run:
         self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
         here = self._first_time + self._step * self._options.step
+        # The stepper may be ahead: after adaptive steps, or on the way out of a singular pose
         if isinstance(self.stepper, AdaptiveStepper) or self._state.time > here:
             self._state = self.stepper.advance(here)
         self._clock -= checkpoint.wall_time
@@ -400,7 +401,7 @@ class Run:
     def _doubts_energy(self, trajectory: Trajectory) -> bool:
         """Warn if an energy error shows that steps are too long; return whether it does.
 
-        Implicit steps may damp vibrations of stiff elements: there the energy must not grow.
+        With elastic elements only a growing energy counts: implicit steps may damp vibrations.
         """
         energy, system = trajectory.energy, self._system
         loss = 0.0 if system.elastic.kind.size else float((energy[0] - energy).max())
@@ -499,7 +500,7 @@ class Run:
             return False
         self._step, self._state = self._step + ends.n_steps, self.stepper.state
         n_kept = len(ends.acceleration)
-        first, k = self._step - n_kept + 1, 0
+        first, k = self._step - n_kept + 1, 0  # steps that the first end, and the k-th one, end
         while errors is not None and k < n_kept - 1:
             errors.add(first + k, ends.states.at(k), ends.acceleration[k])
             k = max(k + 1, errors.next_step - first)
