@@ -167,7 +167,7 @@ def test_an_interruption_in_an_event_undoes_steps_that_are_not_recorded(tmp_path
 
     options = SHORT | {"duration": 0.2, "events": [event, kick]}
     undisturbed = sb.simulate(system, **options)
-    for k in range(2, 60, 3):
+    for k in range(2, 60, 5):
         n_calls, path = k, tmp_path / f"{k}.h5"
         assert sb.simulate(system, output=path, **options).interrupted
         run = sb.simulate(system, output=sb.Output(path, resume=True), **options)
