@@ -205,8 +205,8 @@ struct StageState {
 struct StepLimits {
   double least_pivot;               // of all stages
   double most_correction;           // of velocities, relative
-  double passed_ratio, small_pivot;  // a pivot smaller than that, and than this share of the one before: a pose is passed
-  double exchange_ratio;             // of the largest pivot at ends of steps so far, from which on other rows may do better
+  double passed_ratio, small_pivot;  // a pose is passed where a pivot is below both: this share of the one before the step, and that value
+  double exchange_ratio;             // of the largest pivot at ends of steps so far; below it other rows may do better
   double most_violation;             // of rows that are left out
 };
 
@@ -295,6 +295,8 @@ class ExplicitSteps {
     return end;
   }
 
+  // One step h of a tableau. Its end is closed in any case, its stages if closes_stages. It fails where open stages would
+  // add too much to its error; with_error: the end has the error of y''.
   StepEnd step(const StepStart& from, const Tableau& tableau, bool closes_stages, bool with_error, double h) {
     const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
@@ -380,12 +382,12 @@ class ExplicitSteps {
     end.coordinate = Array<double>(from.coordinate.size());
     return end;
   }
-  // Goes on to the k-th of the step's times, at a node.
+  // Sets the time of the k-th stage, at a node, and the functions of time then.
   void to_time(const StepStart& from, Index k, double node) {
     if (from.time.size() > 0) {
       time_ = from.time[k];
     } else {
-      const volatile double passed = node * (end_time_ - start_time_);  // rounded, as where `time` is computed
+      const volatile double passed = node * (end_time_ - start_time_);  // rounded, no fused multiply-add: the times of ExplicitSteps._functions, bit for bit
       time_ = node > last_node ? end_time_ : start_time_ + passed;
     }
     if (from.functions.size() == 0) return;
@@ -455,7 +457,7 @@ class ExplicitSteps {
     ++n_factorizations;
     return factorize(e_, input(s));
   }
-  // Fills the accelerations of the k-th stage, and keeps it if stages are kept; whether they are accurate.
+  // Fills the accelerations and the smallest pivot of the k-th stage, and keeps it if stages are kept; whether they are accurate.
   bool complete(StageState& s, Index k, StepEnd& end) {
     if (!fill_acceleration(s, k)) return false;
     s.pivot = smallest();
@@ -590,7 +592,7 @@ class ExplicitSteps {
   double length_, negligible_speed_;
   View<const Index> independent_rows_, loop_rows_;
   Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
-  Array<double> pivot_, least_pivot_, largest_pivot_;  // inverse squares of all rows: at a stage; bounds at all stages so far
+  Array<double> pivot_, least_pivot_, largest_pivot_;  // inverse squares of the pivots of all rows: at the newest stage; their least and largest so far in the step
   Array<double, 2> twists_;
   model::MotionList motions_;
   StageCurves curves_;

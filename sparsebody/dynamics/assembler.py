@@ -285,7 +285,7 @@ class Assembler:
         return axes
 
     def renew(self) -> None:
-        """Mark the newest assembly as one by native code, and take the general terms from it."""
+        """Note that native code has assembled since, with the general terms of `loads_and_rows`."""
         self.assembly, native = object(), self.loads_and_rows
         self._stabilization = NO_TERMS.gamma
         self._terms = (
@@ -300,7 +300,11 @@ class Assembler:
         stabilization: FloatArray,
         outputs: tuple[FloatArray, ...] = (),
     ) -> Any:
-        """Call a native function that assembles; with copies of arrays that it does not take."""
+        """Call a native function that assembles, with the state and what `_general` adds to it.
+
+        It takes contiguous arrays of doubles only, and raises TypeError for others, before it
+        computes anything: then it is called again with copies.
+        """
         self.assembly = object()
         is_empty = body_force is None and self._general.is_empty
         terms = NO_TERMS if is_empty else self._general.at(state, body_force)
@@ -400,7 +404,7 @@ class SpatialAssembler(Assembler):
             right=right,
             padded_x=padded_x,
             residual=large_zeros(n_rows),
-            wrench=large_zeros(8 * n + 8),
+            wrench=large_zeros(8 * (n + 1)),  # 6 numbers a body, padded to 8; the world's is last
             n_coordinates=len(self.system.coordinates.joint),
             max_corrections=MAX_REFINEMENTS,
             goal=EVEN_TREE_RESIDUAL if is_even_tree else ROUNDING_RESIDUAL,

@@ -22,8 +22,10 @@ from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quate
 
 _PROJECTIONS = 5  # passes of the velocity projection; two are usual
 _ITERATIONS = 100  # of Levenberg-Marquardt; from poses nearby a few are enough
-# Tolerances at which corrections end, so that states are smooth in the frames of joints
+# Tolerances below which corrections end. A state that is not closed already is closed to much less
+# than the tolerance, so that closed states depend smoothly on the frames of joints
 _EXACT = 0.01
+_ROUNDED = 100.0  # tolerances: a norm of errors below it that does not fall any more is rounding
 _NEARLY_CLOSED = 1e3  # tolerances: errors that rounding may leave near singular poses
 # Damping of Levenberg-Marquardt, in units of diag(A D^-1 A'): at first, at least (dependent rows
 # stay regular), where a step stalls, and at most (steps are too short to lead anywhere)
@@ -132,7 +134,7 @@ class _Corrections:
                 damping = min(0.1 * damping, norm)
                 if stalled:
                     break
-            elif damping > _MOST_DAMPING or norm <= 100.0 * goal:  # what is left is rounding
+            elif damping > _MOST_DAMPING or norm <= _ROUNDED * goal:
                 break
             else:
                 damping = max(10.0 * damping, 100.0 * _UNDAMPED)
@@ -148,7 +150,7 @@ class _Corrections:
                 return moving
             if solver is None:
                 matrix = self.matrix(kkt_structure(system).matrix(moving.constraint))
-                solver = _damped(layout_of_all_rows(matrix.pattern), matrix, 1e-12)
+                solver = _damped(layout_of_all_rows(matrix.pattern), matrix, _UNDAMPED)
             rhs = np.append(np.zeros(matrix.pattern.n_primal_rows), -error)
             undamped = conjugate_gradient_solve(solver, matrix, rhs, reduction=_CG_REDUCTION)
             for x in (undamped, solver.solve(rhs)):
@@ -188,7 +190,7 @@ def consistent_state(
     state : State, optional
         An approximate state; default: the initial poses and velocities of the model.
     threads : int
-        That compute the motion at the joints.
+        How many compute the motion at the joints.
     fixed : iterable of str
         Bodies that do not move: velocities stay exactly, quaternions to rounding.
     weights : mapping of body names to float, optional
@@ -206,9 +208,10 @@ def consistent_state(
     corrections = _Corrections.of(system, fixed, weights or {})
     if system.n_rows > 0:
         moving = corrections.consistent_velocity(corrections.closed_pose(moving))
-    state = moving.state  # whole turns of coordinates are those of prescribed motions
+    state = moving.state
     if len(system.coordinates.joint) == 0:
         return state
+    # Angles are known up to whole turns, which are those of prescribed motions, or as before
     coordinate = state.coordinate.copy()
     coordinate[system.coordinates.prescribed] = prescribed_motion(system, state.time)[:, 0]
     state = state.with_(coordinate=coordinate)
@@ -283,7 +286,10 @@ def _row_sizes(moving: SystemMotion) -> FloatArray:
 
 
 def _worst_joints(moving: SystemMotion, error: FloatArray, count: int = 3) -> str:
-    """Name the joints with the largest errors (n_rows,), by the mechanism's size, and these."""
+    """Name the joints with the largest errors (n_rows,), over `_row_sizes`, with their errors.
+
+    At most `count`, and none with less than a hundredth of the largest.
+    """
     system = moving.system
     largest, relative = np.zeros((2, system.n_joints))
     np.maximum.at(largest, system.row_joint, np.abs(error))

@@ -11,14 +11,18 @@ from sparsebody.factorization import FACTORIZATIONS, Backend
 from sparsebody.ordering import ORDERINGS, Ordering
 from sparsebody.sparse.pattern import BlockPattern
 
-MOST_ROWS = 5000  # of a pattern that is remembered: free memory does not matter to its factors
-MOST_ANSWERS = 256
+# Of a pattern that is remembered; decisions on larger ones depend on the free memory of the time
+MOST_ROWS = 5000
+MOST_ANSWERS = 256  # of each function
 
 Answer = TypeVar("Answer")
 
 
 class _Question(NamedTuple):
-    """What an answer depends on: the pattern, and the tables of orderings and factorizations."""
+    """What an answer depends on: the pattern, the tables of methods, and whether ranks share work.
+
+    It compares by value, and holds no pattern, whose arrays would stay in memory.
+    """
 
     block_sizes: bytes
     ends: bytes
@@ -39,7 +43,10 @@ class _Question(NamedTuple):
 
 
 def remembered(decide: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Remember what a function of a pattern, and of hashable options, returned for small ones."""
+    """Return a function that remembers its answers for small patterns, and hashable options.
+
+    An answer is shared by all who ask, and must not be changed.
+    """
 
     @lru_cache(maxsize=MOST_ANSWERS)
     def answer(question: _Question, options: tuple[Hashable, ...]) -> Answer:

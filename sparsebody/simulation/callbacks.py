@@ -205,10 +205,16 @@ class EventFinder:
         self._values = [0.0 if event is made_by else value for event, value in values]
 
     def n_before(self, states: States) -> int:
-        """Return the number of states that follow on each other without an event between."""
+        """Return how many states come before the first event, or error of a function.
+
+        The error comes again when `find` calls the function at that state.
+        """
         values = self._values
         for k in range(len(states.time)):
-            before, values = values, self._at(states.at(k))
+            try:
+                before, values = values, self._at(states.at(k))
+            except Exception:
+                return k
             if self._crossed(before, values):
                 return k
         return len(states.time)

@@ -83,7 +83,7 @@ class ExplicitSteps:
         self.starts_closed = False
         self.error: FloatArray | None = None  # (n_bodies, 7) of y'' of the newest step
         self._control = None if control is None else ControlArguments(control, system)
-        self._first_attempt = 0
+        self._first_attempt = 0  # 1 if there is no attempt with open stages
         # Of open stages and closed ones, where both are
         self._tableaus: tuple[Any, ...] = ()
         if isinstance(scheme, Composition):
@@ -117,7 +117,7 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
-        if self._control is not None:  # of several steps before
+        if self._control is not None:  # it failed in the step after those of `take_steps`
             self._control.raise_error()
         skipped = int(self.starts_closed and len(self._attempts) > 1)
         attempts = self._attempts[skipped:]
@@ -159,9 +159,10 @@ class ExplicitSteps:
     ) -> tuple[Ends, Pivot, float] | None:
         """Take steps to times (n,) as long as they keep within limits, and return their ends.
 
-        `pivots` are the smallest one at the start, and the largest such one so far; they are
-        returned as of the last end. None where Python has a part in the first step, or it is not
-        within the limits.
+        `pivots` are the smallest one at the start, and the largest of the smallest ones at ends of
+        steps so far; the same after the last step are returned. An error of the control ends the
+        steps before it, and is raised by the next call. None where Python has a part in the first
+        step, or it is not within the limits.
         """
         assembler, native = solver.evaluator.assembler, self.native(solver)
         terms = assembler.loads_and_rows
@@ -169,7 +170,7 @@ class ExplicitSteps:
         if native is None or not (self._takes_several and is_steady):
             return None
         assembler.renew()
-        if self._control is not None:  # of a step that could not be taken before
+        if self._control is not None:  # it failed in the step after those of the call before
             self._control.raise_error()
         state, acceleration = start
         poses = state.position, state.orientation, state.velocity
@@ -184,7 +185,7 @@ class ExplicitSteps:
             self._control.raise_error()
         if n == 0:
             return None
-        assembler.renew()  # there may have been another step, in vain
+        assembler.renew()  # the newest assembly may be that of a further step, which failed
         states = States(x, q, v, coordinate, times[n - len(a) : n])
         return Ends(n, states, a), Pivot(*last), largest_pivot
 

@@ -82,9 +82,9 @@ _MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.05 / 4.0, 0.01 / 4.0
 _LEAST_MOTION = 1e-4  # of the mechanism's size: smaller motions are not judged
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
-_MOST_STEPS = 1024  # at once
-_MOST_STEPS_TO_EVENT = 16  # the same where events may follow; those beyond one are undone
-_DENSE_RECORDS = 8  # steps between records up to which the ends of all steps are kept
+_MOST_STEPS = 1024  # in one native call, whose time is limited as well
+_MOST_STEPS_TO_EVENT = 16  # the same with user's events; all are undone, and some taken again
+_DENSE_RECORDS = 8  # steps between records up to which a call keeps the ends of all steps
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
 
@@ -312,6 +312,7 @@ class Run:
         self._is_under_way = False
         self._is_whole = True  # the state is a whole number of steps from the first
         self._is_ended = False  # by an event
+        self._is_amid_events = False  # those of a step that the stepper has taken
         self._recorded_at = -float("inf")
         # True if nothing adds energy
         self._is_passive = control is None and not finder.changes_states and is_passive(system)
@@ -325,6 +326,7 @@ class Run:
         self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
         here = self._first_time + self._step * self._options.step
+        # The stepper may be ahead: after adaptive steps, or on the way out of a singular pose
         if isinstance(self.stepper, AdaptiveStepper) or self._state.time > here:
             self._state = self.stepper.advance(here)
         self._clock -= checkpoint.wall_time
@@ -399,7 +401,7 @@ class Run:
     def _doubts_energy(self, trajectory: Trajectory) -> bool:
         """Warn if an energy error shows that steps are too long; return whether it does.
 
-        Implicit steps may damp vibrations of stiff elements: there the energy must not grow.
+        With elastic elements only a growing energy counts: implicit steps may damp vibrations.
         """
         energy, system = trajectory.energy, self._system
         loss = 0.0 if system.elastic.kind.size else float((energy[0] - energy).max())
@@ -482,12 +484,11 @@ class Run:
     def _take_steps(self, n_steps: int) -> bool:
         """Take several steps, up to `n_steps` in all, and record them; False if it takes none."""
         every, errors, has_events = self._options.record_every, self._errors, self._finder.events
-        looks_back = bool(has_events) or self._options.record_reactions
-        if looks_back and self.problem.control is not None:  # which may have a memory of its own
+        if self._steps_alone:
             return False
         n = _MOST_STEPS_TO_EVENT if has_events else _MOST_STEPS
         keeps_all = every <= _DENSE_RECORDS or bool(has_events)
-        if not keeps_all:  # ends that are looked at are ends of these calls
+        if not keeps_all:  # records and samples of StepErrors are taken at the ends of calls only
             n = min(n, every - self._step % every)
             n = n if errors is None else min(n, max(1, errors.next_step - self._step))
         times = np.arange(self._step + 1, min(n_steps, self._step + n) + 1, dtype=np.float64)
@@ -499,7 +500,7 @@ class Run:
             return False
         self._step, self._state = self._step + ends.n_steps, self.stepper.state
         n_kept = len(ends.acceleration)
-        first, k = self._step - n_kept + 1, 0
+        first, k = self._step - n_kept + 1, 0  # steps that the first end, and the k-th one, end
         while errors is not None and k < n_kept - 1:
             errors.add(first + k, ends.states.at(k), ends.acceleration[k])
             k = max(k + 1, errors.next_step - first)
@@ -507,7 +508,7 @@ class Run:
         return True
 
     def _take_quiet_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
-        """Take steps to times before the one that has a user's event, which is taken alone."""
+        """Take steps up to the first one with a user's event, which `_advance` takes."""
         stepper, finder = self.stepper, self._finder
         if isinstance(stepper, AdaptiveStepper):
             return None
@@ -517,14 +518,14 @@ class Run:
             return None
         try:
             n = finder.n_before(ends.states)
-        except BaseException:
+            if n < ends.n_steps:
+                stepper.restore(saved)
+                ends = stepper.take_steps(times[:n], keeps_all) if n > 0 else None
+            if ends is not None:
+                finder.begin(ends.states.at(-1))
+        except BaseException:  # of an event function, or a second Ctrl-C
             stepper.restore(saved)
             raise
-        if n < ends.n_steps:
-            stepper.restore(saved)
-            ends = stepper.take_steps(times[:n], keeps_all) if n > 0 else None
-        if ends is not None:
-            finder.begin(ends.states.at(-1))
         return ends
 
     def _note_branches(self) -> None:
@@ -553,7 +554,8 @@ class Run:
 
     def _advance(self, time: float) -> None:
         """Advance to a time, or to the event that ends the motion."""
-        after = self.stepper.advance(time)
+        after = self._reached(time)
+        self._is_amid_events = True
         finder = self._finder
         crossings, here = [], self._state
         if finder.events:
@@ -580,8 +582,25 @@ class Run:
                 finder.begin(self._state, event)
                 if not is_over:
                     self._advance(time)
+                self._is_amid_events = False
                 return
-        self._state = after
+        self._state, self._is_amid_events = after, False
+
+    def _reached(self, time: float) -> State:
+        """Return the state at a time, after one native step if several are not tried at once."""
+        alone = np.array([time])
+        if self._steps_alone and self.stepper.take_steps(alone, True) is not None:
+            return self.stepper.state
+        return self.stepper.advance(time)
+
+    @property
+    def _steps_alone(self) -> bool:
+        """Whether a control would be called beyond an event, or again for reactions in the past.
+
+        It may have memory, such as one that is sampled, or fail there.
+        """
+        looks_back = bool(self._finder.events) or self._options.record_reactions
+        return looks_back and self.problem.control is not None
 
     def _record(self, states: States | None = None) -> None:
         """Record some states, or the newest one."""
@@ -603,8 +622,12 @@ class Run:
         return Checkpoint(self._step, *here, stepper.rank, stepper.memory)
 
     def _close(self, interrupted: bool) -> Trajectory:
-        """Record where the run ended, and close."""
-        if self._is_under_way and self._is_whole:
+        """Record where the run ended, and close.
+
+        If a user's function was interrupted amid the events of a step, the stepper is ahead of the
+        state, or has gone on from an event: no checkpoint, so resuming begins at an older one.
+        """
+        if self._is_under_way and self._is_whole and not self._is_amid_events:
             self.recorder.flush(self._checkpoint)
         if self._recorded_at != self._state.time:
             self._record()

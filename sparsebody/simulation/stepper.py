@@ -44,13 +44,15 @@ _SMALL_PIVOT = 0.2  # and the pivot must be smaller than this
 _UNSOLVABLE_PIVOT = 2e-4  # errors grow as eps / pivot^2, 6e-9 here
 _UNSOLVABLE_OPEN_PIVOT = 1e-3  # the same without projections
 _REACTION_PIVOT = 1e-3  # the same for reactions
-_USUAL_PIVOT_RATIO = 0.1  # to the pivot at the start of the run; a pose is singular only below it
-_SINGULAR_PIVOT = 1e-6  # of a singular pose in any mechanism
+# Part of the smallest pivot at the start of the run; larger pivots are regular in this mechanism
+_USUAL_PIVOT_RATIO = 0.1
+_SINGULAR_PIVOT = 1e-6  # smaller pivots are those of singular poses in any mechanism
 _BRANCH_CORRECTION = 0.1  # of the velocity; a larger correction would change to another branch
 _OPEN_TOLERANCE = 1e-5  # [rad, m] position errors that remain if no choice of rows corrects them
 _LARGEST_VALUE = 1e30  # [m, m/s, rad/s]: no motion gets there
-_LONGEST_WHOLE_STEP = 1.5  # steps that are taken at once after a pose was passed
-_LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
+# After a pose was passed, in steps: the longest one that is tried undivided, ...
+_LONGEST_WHOLE_STEP = 1.5
+_LONGEST_LAG = 2.5  # ... and the longest one over which another pose may be passed
 _FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
 _PART_GROWTH = 1.2  # ratio of successive parts: the motion has no time scale of its own there
 _MOST_PARTS = 8  # of the steps after it
@@ -61,7 +63,7 @@ _SETTLED_CHANGE, _ACCEPTED_CHANGE = 1e-6, 1e-2  # changes of the acceleration by
 _EXCHANGE_RATIO = 0.5  # of a pivot: worth looking for other rows
 _EXCHANGE_GAIN = 2.0  # of a sine: worth taking another row
 _MOST_EXCHANGES = 8  # at the start of a motion
-_LIMITS = (  # of native steps
+_LIMITS = (  # of native steps, as StepLimits in core/simulation/explicit_step.hpp after the first
     _BRANCH_CORRECTION,
     _PASSED_PIVOT_RATIO,
     _SMALL_PIVOT,
@@ -162,8 +164,11 @@ class RowChoice:
         At a singular pose it is not determined; so it is the mean of those just after and just
         before it, with the rows that are independent there. None if the pose is not singular.
         """
-        h = _BRANCH_DISTANCE / max(largest(state.velocity), _BRANCH_DISTANCE)
-        if len(self.dynamics.redundant_rows) == 0 or h == 1.0 or self._holds(moved_on(state, h)):
+        speed = largest(state.velocity)
+        if len(self.dynamics.redundant_rows) == 0 or speed <= _BRANCH_DISTANCE:  # at rest
+            return None
+        h = _BRANCH_DISTANCE / speed
+        if self._holds(moved_on(state, h)):
             return None
         try:
             ahead, behind = (
@@ -293,7 +298,8 @@ class Stepper:
     """Takes steps with a ForwardDynamics, also past poses where its rows lose rank.
 
     All stages of a step are projected onto the constraints, as its end is, so that accelerations
-    are smooth up to a singular pose, except those of short regular steps, see `ExplicitSteps`.
+    are smooth up to a singular pose. Native steps leave stages open where that adds no error; see
+    core/simulation/explicit_step.hpp.
     Where a pivot is so small that rounding errors matter, the step is divided unevenly, so that
     no stage falls on the singular pose.
     If the end of a step is near a singular pose, the state is recorded, and integration restarts
@@ -385,7 +391,7 @@ class Stepper:
         self.state, self.acceleration = state, acceleration
 
     def saved(self) -> tuple[Any, ...]:
-        """Return what `restore` needs to undo steps."""
+        """Return what `restore` needs to undo steps, several times if need be."""
         starts_closed = self._compiled is not None and self._compiled.starts_closed
         rows = self._rows.dynamics, replace(self.rank)
         return self.state, self.acceleration, *rows, self._singular_distance, starts_closed
@@ -393,7 +399,8 @@ class Stepper:
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
         self.state, self.acceleration, dynamics, watch, distance, starts_closed = saved
-        self._rows.dynamics, self._rows.watch, self._singular_distance = dynamics, watch, distance
+        self._rows.dynamics, self._rows.watch = dynamics, replace(watch)  # which steps change
+        self._singular_distance = distance
         if self._compiled is not None:
             self._compiled.starts_closed = starts_closed
 
@@ -448,7 +455,10 @@ class Stepper:
             self._compiled.starts_closed = bool(starts_closed)
 
     def _set_scales(self) -> None:
-        """Set tolerances by the state at the start of the run, and choose the best rows there."""
+        """Choose the best rows at the start of the run, and set tolerances and limits by it.
+
+        Also prepares the native steps.
+        """
         first = self._first
         self._rows.begin(first)
         system, scheme = self._rows.dynamics.system, self._integrator.scheme
@@ -510,6 +520,11 @@ class Stepper:
         return state
 
     def _advance(self, time: float) -> State:
+        """Return the state at `time`: try a whole step, then parts; pass or leave singular poses.
+
+        Of steps that reach `time`, but too near a singular pose, that with the largest pivot is
+        taken if the pose cannot be passed.
+        """
         if time < self.state.time:  # on the way out of a singular pose
             before = carried(self.state, self.acceleration, time - self.state.time)
             return stabilization.closed_by_all_rows(self._rows.dynamics, before)
@@ -518,7 +533,7 @@ class Stepper:
         lag = (time - self.state.time) / self.nominal
         if self.rank.left_at == self.state.time:
             return self._adopt(self._left(time), 1, "")
-        best, trouble, is_open = None, "", False
+        best, trouble, is_of_pose = None, "", True  # the last failure: of a singular pose
         failure: SparsebodyError | None = None
         n = n_parts_after(self.state.time - self.rank.left_at, self.nominal)
         whole = (1.0 / n,) * n  # in parts soon after a singular pose was left
@@ -527,8 +542,8 @@ class Stepper:
                 reached = self._in_parts(parts, time)
             except (SingularSystemError, SimulationError) as error:
                 failure, trouble = error, cause_of(error)
-                is_of_pose = isinstance(error, SingularSystemError)  # and not of the motion
-                is_open = isinstance(error, OpenJointError) or not is_of_pose
+                is_singular_system = isinstance(error, SingularSystemError)
+                is_of_pose = is_singular_system and not isinstance(error, OpenJointError)
                 continue
             doubt = self._doubt_about(reached)
             if not doubt:
@@ -537,22 +552,27 @@ class Stepper:
                 best = reached
             trouble = doubt
         is_singular = best is None or best.worst_pivot.sine < self._unsolvable
-        if lag < _LONGEST_LAG and is_singular and not is_open:
+        if lag < _LONGEST_LAG and is_singular and is_of_pose:
             self._note(Event(time, "passed pose", trouble))
             return self._passed(time)
         if best is None:
-            if failure is not None and is_open and len(self._rows.dynamics.redundant_rows) == 0:
+            has_all_rows = len(self._rows.dynamics.redundant_rows) == 0
+            if failure is not None and not is_of_pose and has_all_rows:
                 raise failure  # no other choice of rows closes what all of them do not
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
     def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
-        """Take whole steps to these times, as far as nothing is to be decided; None if no step."""
+        """Take whole steps to these times, as far as nothing is to be decided; None if no step.
+
+        Decided is in `_advance`: on rows of lost rank, parts of steps, and poses to be passed.
+        """
         rows, state, h = self._rows, self.state, self.nominal
         watch, age = rows.watch, state.time - rows.watch.left_at
         is_whole = state.time < times[0] < state.time + _LONGEST_WHOLE_STEP * h
-        is_late = age > 0.0 and n_parts_after(age, h) == 1 and rows.dynamics.rank >= watch.full_rank
-        if self._compiled is None or not (is_whole and is_late):
+        is_long_ago = age > 0.0 and n_parts_after(age, h) == 1  # that a singular pose was left
+        is_regular = is_long_ago and rows.dynamics.rank >= watch.full_rank
+        if self._compiled is None or not (is_whole and is_regular):
             return None
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
@@ -585,10 +605,8 @@ class Stepper:
         """Return why a step is rejected; "" if it is accepted."""
         if reached.worst_pivot.sine < self._unsolvable:
             return self._near(reached.worst_pivot)
-        changes = reached.correction > _BRANCH_CORRECTION
-        if (
-            changes and largest(self.state.velocity) > self._small.negligible_speed
-        ):  # along one branch
+        is_moving = largest(self.state.velocity) > self._small.negligible_speed
+        if is_moving and reached.correction > _BRANCH_CORRECTION:  # maybe onto another branch
             return f"{LONG_STEP}: joints change velocities by {reached.correction:.1e} of them"
         return ""
 
@@ -649,7 +667,7 @@ class Stepper:
     def _left(self, time: float) -> _Reached:
         """Leave a singular pose in geometrically growing parts of a step, rows chosen anew in each.
 
-        Displacements that violate redundant rows are limited by the first part so.
+        Only in the first, short part can redundant rows that were left out be violated.
         """
         start = _Reached(Solved(self.state, self.acceleration))
         try:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
+from sparsebody.errors import SparsebodyError
 from sparsebody.simulation import explicit_steps
-from sparsebody.simulation.trajectory import CHANNELS
+from sparsebody.simulation.trajectory import CHANNELS, StoppedSimulationError
 
 FOUR_BARS = sb.build("n-four-bar", loops=5).compile()
 OPTIONS = {"duration": 0.9, "step": 0.002, "method": "rk4"}
@@ -104,3 +105,91 @@ def test_a_control_with_a_memory_sees_no_step_again(looks_back):
     )
     sb.simulate(FOUR_BARS, duration=0.4, step=0.01, method="rk4", control=control, **options)
     assert np.min(np.array(times) - np.maximum.accumulate(times)) > -0.0101
+
+
+LADDER = sb.build("ladder").compile()
+SHORT = {"duration": 0.3, "step": 0.01, "method": "rk4"}
+
+
+def at_time(t, **attributes):
+    """Return an event at a time [s]."""
+
+    def event(time, state):
+        return time - t
+
+    vars(event).update(attributes)
+    return event
+
+
+def halved(time, state):
+    return state.with_(velocity=0.5 * state.velocity)
+
+
+@pytest.mark.parametrize("error", [ValueError, SparsebodyError, KeyboardInterrupt])
+def test_a_control_does_not_fail_beyond_the_event_that_ends_the_motion(error):
+    def control(time, state):
+        if time > 0.06:
+            raise error
+        return np.zeros((LADDER.n_bodies, 6))
+
+    run = sb.simulate(LADDER, **SHORT, control=control, events=at_time(0.055, terminal=True))
+    assert not run.interrupted
+    assert run.time[-1] == pytest.approx(0.055, abs=1e-15)
+
+
+def test_a_control_with_memory_is_not_called_ahead_of_events(request):
+    """One that is sampled would hold what it computed from a future that events change."""
+
+    class Sampled:
+        def __init__(self):
+            self.next, self.force = 0.0, None
+
+        def __call__(self, time, state):
+            if time >= self.next:
+                self.force, self.next = -state.velocity, time + 0.025
+            return self.force
+
+    def end():
+        events = [at_time(0.055), at_time(0.1553, change=halved)]
+        return sb.simulate(LADDER, **SHORT, control=Sampled(), events=events).position[-1]
+
+    at_once = end()
+    request.getfixturevalue("step_by_step")
+    np.testing.assert_array_equal(at_once, end())
+
+
+def test_steps_before_an_error_of_an_event_are_kept():
+    """Also those that were taken together with the one after which the function fails."""
+
+    def event(time, state):
+        if time > 0.125:
+            raise SparsebodyError("no value")
+        return 1.0
+
+    with pytest.raises(StoppedSimulationError, match=r"t = 0.12 s: no value") as stopped:
+        sb.simulate(LADDER, **SHORT, events=event)
+    np.testing.assert_allclose(stopped.value.trajectory.time, 0.01 * np.arange(13), atol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore:interrupted by SIGINT")
+def test_an_interruption_in_an_event_undoes_steps_that_are_not_recorded(tmp_path):
+    """After any number of calls: the run that is resumed is an undisturbed one bit for bit."""
+    system, n_calls = sb.build("slider-crank").compile(), 0
+    kick = at_time(0.0537, change=halved)
+
+    def event(time, state):
+        nonlocal n_calls
+        n_calls -= 1
+        if n_calls == 0:
+            raise KeyboardInterrupt
+        return np.sin(20.0 * np.pi * time + 0.1)
+
+    options = SHORT | {"duration": 0.2, "events": [event, kick]}
+    undisturbed = sb.simulate(system, **options)
+    for k in range(2, 60, 5):
+        n_calls, path = k, tmp_path / f"{k}.h5"
+        assert sb.simulate(system, output=path, **options).interrupted
+        run = sb.simulate(system, output=sb.Output(path, resume=True), **options)
+        np.testing.assert_array_equal(run.time, undisturbed.time)
+        np.testing.assert_array_equal(run.velocity, undisturbed.velocity)
+        assert run.events == undisturbed.events

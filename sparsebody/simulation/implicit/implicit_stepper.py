@@ -54,7 +54,7 @@ Now = TypeVar("Now", bound=Newest)
 class HalvedSteps(Generic[Now]):
     """Halves steps where Newton's method fails, and doubles them again after some that succeed."""
 
-    rank = RankWatch()
+    rank = RankWatch()  # of all implicit steppers: they make no choice of rows, and never change it
 
     def __init__(self, problem: Problem) -> None:
         self._system, self._note, self.nominal = problem.system, problem.note, problem.options.step
@@ -210,7 +210,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
         # (n_rows,) lengths of errors of 1: 1 m, or of a radian the mechanism's size
         self._length = np.sqrt(compliance / self._first.diagonal)
-        self._work = step_equations.all_loads(system, state) * self._extent  # [J]
+        # [J] of all loads along the mechanism's extent
+        self._work = step_equations.all_loads(system, state) * self._extent
         arguments = self.equations, matrix, options.spectral_radius
         self.method = (
             StabilizedAlpha(*arguments, options.step)
@@ -218,13 +219,13 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             else GeneralizedAlpha(*arguments)
         )
         b = self.method.coefficients.of_newton(options.step)[0]
-        self._least = compliance
+        self._least = compliance  # [m/N], to which it may be lowered
         if self._is_negligible:
             self._least = step_equations.least_compliance(system, b)
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
-        self._start_a: FloatArray | None = None  # a where the newest step began
+        self._start_a: FloatArray | None = None  # the method's a where the newest step began
 
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
@@ -258,7 +259,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return self.now.multiplier[: self._system.n_rows]
 
     def start(self, state: State) -> None:
-        """Start from a consistent state."""
+        """Start from a consistent state, unless steps have begun.
+
+        `joint_wrench` does so for the first record, which is made before the start.
+        """
         if self._now is not None:
             return
         self._begin(state)
@@ -414,7 +418,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
         start = self.now
-        if h != self._h:  # a is dv/dt at t + shift h, to order 2: linear in h
+        if h != self._h:  # a is dv/dt at t + shift h; by linear interpolation, that for the new h
             a = start.acceleration + h / self._h * (start.a - start.acceleration)
             start = replace(start, a=a)
         self._now = self.method.step(start, h, time, is_last_resort)
