@@ -41,12 +41,12 @@ class Factor:
     matrix: csc_array  # scaled
     scale: FloatArray
     solve_scaled: Callable[[FloatArray], FloatArray]
-    kept: IntArray  # rows; others are left out
+    rows: IntArray  # of the matrix; others are left out
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Solve the unscaled system in double precision; zeros at rows that are left out."""
         x = np.zeros(len(right))
-        x[self.kept] = self.scale * self.solve_scaled(self.scale * right[self.kept])
+        x[self.rows] = self.scale * self.solve_scaled(self.scale * right[self.rows])
         return x
 
     def kappa(self) -> float:
@@ -68,11 +68,11 @@ def lu_factor(
         quick = _diagonal_pivots(matrix, n_primal) if is_regular else None
         factors = quick or _partial_pivoting(matrix, n_primal)
         keep = ~_weak_pivots(factors, n_primal)[n_primal:]
-    kept = np.flatnonzero(np.concatenate([np.ones(n_primal, dtype=bool), keep]))
+    rows = np.flatnonzero(np.concatenate([np.ones(n_primal, dtype=bool), keep]))
     if factors is None or not keep.all():
-        matrix = csc_array(matrix[kept][:, kept])
+        matrix = csc_array(matrix[rows][:, rows])
         factors = _partial_pivoting(matrix, n_primal)
-    return Factor(matrix, scale[kept], factors.solve, kept)
+    return Factor(matrix, scale[rows], factors.solve, rows)
 
 
 def schur_factor(K: csr_array, n: int) -> Factor:

@@ -234,8 +234,8 @@ def draw(results: Results, path: Path) -> None:
     """Draw a diagram for each case."""
     shape, none = ((len(results) + 2) // 3, min(len(results), 3)), np.zeros(0)
     figure = Figure(figsize=(4 * shape[1], 0.4 + 3.6 * shape[0]), layout="constrained")
-    for place, (name, engines) in enumerate(results.items(), 1):
-        axes = figure.add_subplot(*shape, place)
+    for points, (name, engines) in enumerate(results.items(), 1):
+        axes = figure.add_subplot(*shape, points)
         runs = {engine: engines.get(engine, np.zeros((0, 3))).T for engine in ENGINES}
         draw_growth(axes, [Line(e, *runs[e][:0:-1], none, none, e in OWN) for e in ENGINES])
         axes.set(title=name, xlabel="CPU time [s]", ylabel="error [m]")

@@ -109,7 +109,7 @@ def relative_violation(problem: Problem, acceleration: FloatArray) -> float:
 def extended_reference(
     system: sb.System, state: sb.State, keep: BoolArray | None = None, close: bool = True
 ) -> Extended:
-    """Return accelerations to 25 digits or more, but for the condition of the kept rows.
+    """Return accelerations to 25 digits or more, but for the condition of the independent rows.
 
     Of gravity and joints of ROWS, no springs, loads or drives. `keep` (n_rows,) are independent
     rows that imply all others, by default those that ForwardDynamics keeps. The state is made

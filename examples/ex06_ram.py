@@ -55,7 +55,7 @@ def arm(y) -> sb.Mechanism:
     tip = LENGTH * np.array([np.cos(y[0]), np.sin(y[0]), 0.0])
     joint_A = L2 / LENGTH * tip
     mechanism = sb.Mechanism("arm", gravity=[0, -9.81, 0])
-    for name, mass, center, place, angle in (
+    for name, mass, center, position, angle in (
         ("boom", 8.0, 0.7, np.zeros(3), y[0]),
         ("cylinder", 2.0, 0.2, [L1, 0, 0], q["pivot"]),
         ("piston", 1.0, -0.2, joint_A, q["pivot"]),
@@ -66,7 +66,7 @@ def arm(y) -> sb.Mechanism:
             mass=mass,
             inertia=mass * np.array([0.01, 0.05, 0.06]),
             center_of_mass=[center, 0, 0],
-            position=place,
+            position=position,
             orientation=[np.cos(angle / 2), 0, 0, np.sin(angle / 2)],
         )
     slide = sb.Frame([0, 0, 0], ALONG_X)

@@ -28,19 +28,21 @@ CLOSED_BY = {21: (5, 2), 22: (7, 3), 23: (12, 9)}  # hinges at the tip of the fi
 def figure_8_1() -> sb.Mechanism:
     """Return the mechanism, with joints named after the numbers of the figure."""
     mechanism = sb.Mechanism("figure 8.1")
-    place = {0: np.zeros(3), **{i: np.array([x, 0.0, z]) for i, (x, z) in TIP.items()}}
+    position = {0: np.zeros(3), **{i: np.array([x, 0.0, z]) for i, (x, z) in TIP.items()}}
     for i, parent in enumerate(PARENT, start=1):
-        middle = (place[parent] + place[i]) / 2
+        middle = (position[parent] + position[i]) / 2
         mechanism.add_body(f"body {i}", mass=1.0, inertia=0.1 * np.eye(3), position=middle)
     for i, parent in enumerate(PARENT, start=1):
         before = f"body {parent}" if parent else sb.WORLD
         mechanism.add_joint(
-            f"joint {i}", sb.Revolute(), before, f"body {i}", point=place[parent], axis=[0, 1, 0]
+            f"joint {i}", sb.Revolute(), before, f"body {i}", point=position[parent], axis=[0, 1, 0]
         )
     for j, (first, second) in CLOSED_BY.items():
         ends = f"body {second}", f"body {first}"
-        mechanism.add_joint(f"joint {j}", sb.Revolute(), *ends, point=place[first], axis=[0, 1, 0])
-    arms = [place[i] - (place[18] + place[i]) / 2 for i in (19, 20)]
+        mechanism.add_joint(
+            f"joint {j}", sb.Revolute(), *ends, point=position[first], axis=[0, 1, 0]
+        )
+    arms = [position[i] - (position[18] + position[i]) / 2 for i in (19, 20)]
     mechanism.add_distance(
         "joint 24", "body 19", "body 20", first_point=arms[0], second_point=arms[1], length=2.0
     )

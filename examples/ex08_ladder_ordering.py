@@ -15,7 +15,7 @@ import numpy as np
 import sparsebody as sb
 from sparsebody.assembly import KKTStructure
 from sparsebody.ordering import order
-from sparsebody.plots import graph_places, plot_elimination, plot_spy, save_figure
+from sparsebody.plots import block_points, plot_elimination, plot_spy, save_figure
 from sparsebody.sparse import BlockPattern, ordering_metrics
 from sparsebody.viewer import order_page
 
@@ -48,7 +48,7 @@ def _draw(structure: KKTStructure, sweep: np.ndarray, state: sb.State) -> None:
     print(f"  {', '.join(_names(pattern, sweep))}")
     title = "ladder of Featherstone's fig. 8.4"
     spy = plot_spy(pattern, sweep, "level-sweep", title)
-    graph = plot_elimination(pattern, sweep, graph_places(structure, state), title)
+    graph = plot_elimination(pattern, sweep, block_points(structure, state), title)
     for figure, name in ((spy, "ladder-spy.png"), (graph, "ladder-order.png")):
         print(f"  {save_figure(figure, folder / name)}")
 

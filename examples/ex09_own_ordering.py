@@ -17,7 +17,7 @@ import numpy as np
 
 import sparsebody as sb
 from sparsebody.analysis import compare_orderings
-from sparsebody.plots import graph_places, plot_elimination, save_figure
+from sparsebody.plots import block_points, plot_elimination, save_figure
 from sparsebody.viewer import order_page
 
 NAME = "outermost-first"
@@ -29,14 +29,14 @@ def outermost_first(pattern: sb.BlockPattern) -> np.ndarray:
     graph = nx.Graph(pattern.ends.tolist())
     distance = nx.single_source_shortest_path_length(graph, -1)
     far = np.array([distance.get(body, 0) for body in range(pattern.n_primal)])
-    place = np.empty(pattern.n_primal + 1)
-    place[np.argsort(-far, kind="stable")] = np.arange(pattern.n_primal)
-    place[-1] = np.inf  # the world is never eliminated
-    ends = np.sort(place[pattern.ends], axis=1)
+    position = np.empty(pattern.n_primal + 1)
+    position[np.argsort(-far, kind="stable")] = np.arange(pattern.n_primal)
+    position[-1] = np.inf  # the world is never eliminated
+    ends = np.sort(position[pattern.ends], axis=1)
     bridges = {frozenset(edge) for edge in nx.bridges(graph)}
     follows_one = [frozenset(pair) in bridges for pair in pattern.ends.tolist()]
     of_joint = np.where(follows_one | np.isinf(ends[:, 1]), ends[:, 0], ends[:, 1]) + 0.5
-    return np.argsort(np.concatenate([place[:-1], of_joint]), kind="stable")
+    return np.argsort(np.concatenate([position[:-1], of_joint]), kind="stable")
 
 
 sb.register_ordering(NAME, outermost_first, admissible=True, summary="bodies by distance")
@@ -59,8 +59,8 @@ def main() -> float:
     system = sb.build("lattice", rows=6, columns=6).compile()
     structure, state = sb.ForwardDynamics(system).structure, system.initial_state
     order = outermost_first(structure.pattern)
-    places = graph_places(structure, state)
-    figure = plot_elimination(structure.pattern, order, places, "lattice, outermost bodies first")
+    points = block_points(structure, state)
+    figure = plot_elimination(structure.pattern, order, points, "lattice, outermost bodies first")
     folder = Path(tempfile.gettempdir())
     print(save_figure(figure, folder / "outermost-first.png"))
     order_page(system, NAME).save(folder / "outermost-first.html")

@@ -83,11 +83,11 @@ def star(n: int) -> sb.System:
     """Return n balls around a hub on the world."""
     mechanism = sb.Mechanism("star")
     angle = np.linspace(0.0, 2.0 * np.pi, n, endpoint=False)
-    place = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    position = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
     mechanism.add_body("hub", mass=1.0, inertia=[1, 1, 1])
     mechanism.add_joint("base", sb.Spherical(), sb.WORLD, "hub", point=[0, 0, 1])
-    ball = mechanism.add_bodies("ball-{}", mass=1.0, inertia=[0.1, 0.1, 0.1], position=2 * place)
-    mechanism.add_joints("rod-{}", sb.Spherical(), np.zeros_like(ball), ball, point=place)
+    ball = mechanism.add_bodies("ball-{}", mass=1.0, inertia=[0.1, 0.1, 0.1], position=2 * position)
+    mechanism.add_joints("rod-{}", sb.Spherical(), np.zeros_like(ball), ball, point=position)
     return mechanism.compile()
 
 

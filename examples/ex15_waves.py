@@ -32,11 +32,11 @@ def sheet() -> tuple[sb.System, dict[str, tuple[str, tuple[float, float, float]]
     for i, j in [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1), (0, 2), (1, 2)]:
         angle, name = ANGLE * (-1) ** (i + j), f"{i},{j}"
         turn = (np.cos(angle / 2), 0, 0, np.sin(angle / 2))
-        place = (PITCH * i, PITCH * j, 0)
+        position = (PITCH * i, PITCH * j, 0)
         mass = MASS * HEAVY ** ((i + j) % 2)
         inertia = mass * SIDE**2 / 12 * np.array([1, 1, 2])
-        mechanism.add_body(name, mass=mass, inertia=inertia, position=place, orientation=turn)
-        mechanism.add_joint(f"plane {name}", sb.Planar(), "world", name, point=place)
+        mechanism.add_body(name, mass=mass, inertia=inertia, position=position, orientation=turn)
+        mechanism.add_joint(f"plane {name}", sb.Planar(), "world", name, point=position)
         if i == 2 or j == 2:
             original = f"{i % 2},{j % 2}"
             images[name] = original, (2 * PITCH * (i == 2), 2 * PITCH * (j == 2), 0)

@@ -25,11 +25,11 @@ def chain_of_rungs(n: int) -> sb.Mechanism:
     mechanism = sb.Mechanism("ladder", gravity=GRAVITY)
     rung = np.arange(n // 2)
     for side in (0, 1):
-        place = np.stack([rung + 0.5, 0.0 * rung + side, 0.0 * rung], axis=1)
+        position = np.stack([rung + 0.5, 0.0 * rung + side, 0.0 * rung], axis=1)
         bar = mechanism.add_bodies(
-            f"rail-{side}-{{}}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=place
+            f"rail-{side}-{{}}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=position
         )
-        ends = place - [0.5, 0.0, 0.0]
+        ends = position - [0.5, 0.0, 0.0]
         before = np.where(rung > 0, bar - 1, -1)  # -1 is the world
         mechanism.add_joints(f"ball-{side}-{{}}", sb.Spherical(), before, bar, point=ends)
     first, second = np.arange(n // 2), np.arange(n // 2) + n // 2

@@ -59,7 +59,7 @@ def _brief(value: object) -> str:
     return repr(value)
 
 
-LARGE = 2**20  # bytes from which on a place of its own is worth it
+LARGE = 2**20  # bytes from which an allocation of its own is worth it
 HUGE_PAGE = 2**21
 LINE = 64  # bytes that memory gives at a time
 

@@ -75,7 +75,7 @@ class ConvergenceWarning(UserWarning):
 
 
 class EnergyWarning(UserWarning):
-    """The energy of a motion tells that steps are too long, or rigid joints not stiff enough."""
+    """The energy of a motion shows that steps are too long, or rigid joints not stiff enough."""
 
 
 class InterruptionWarning(UserWarning):

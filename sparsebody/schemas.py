@@ -12,7 +12,7 @@ LONGEST_MESSAGE = 160  # of the schema checker, which quotes whole objects
 
 
 def schema_fault(document: Any, package: str) -> str | None:
-    """Return "place: message; remedy" of the first fault by the schema.json of a package."""
+    """Return "location: message; remedy" of the first fault by the schema.json of a package."""
     error = next(_validator(package).iter_errors(document), None)
     if error is None:
         return None
@@ -20,11 +20,11 @@ def schema_fault(document: Any, package: str) -> str | None:
     if len(message) > LONGEST_MESSAGE:
         message = message[: LONGEST_MESSAGE // 2] + " ... " + message[-LONGEST_MESSAGE // 2 :]
     remedy = REMEDIES.get(error.validator, lambda _: "correct it")(error)
-    return f"{place_in(error.absolute_path)}: {message}; {remedy}"
+    return f"{location_in(error.absolute_path)}: {message}; {remedy}"
 
 
-def place_in(path: Iterable[str | int]) -> str:
-    """Return a place in the document as a person would write it, such as nodes[2].inertia[0]."""
+def location_in(path: Iterable[str | int]) -> str:
+    """Return a location in the document as a person would write it, such as nodes[2].inertia[0]."""
     words = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
     return "".join(words).lstrip(".") or "the document"
 

@@ -18,21 +18,23 @@ LEAST_DIVISOR = 1e-300
 # ratios of 1e6; and below 1e-8, the root of eps, A A' says nothing about a row.
 RANK_TOLERANCE = 1e-8
 
-# Stands for the largest remainder dropped where none is, so that gaps are finite: a few eps.
+# Counts as the largest remainder of dependent rows if there are none, so that gaps are finite:
+# a few eps.
 REMAINDER_FLOOR = 1e-15
 
 # Largest remainder of a dependent row. Errors of sparse methods add up over the rows that they go
 # on with, to some 1e4 eps in fronts of bounded width, ...
 DEPENDENT_REMAINDER = 2e-12
-# ... and grow with the inverse of the least remainder kept, as those of any triangular solve.
+# ... and grow with the inverse of the least remainder of an independent row, as those of any
+# triangular solve.
 AMPLIFIED_ROUNDING = 2e-14
 
 # Least remainder of a clearly independent row, ten times the tolerance: a pose at 1e-9 from a
 # singular one leaves remainders of 1e-9, which are no rounding.
 INDEPENDENT_REMAINDER = 1e-7
 
-# Ratio of the least remainder kept to the largest dropped from which a decision is clear by itself:
-# every tolerance over three decades gives the same rows.
+# Ratio of the least remainder of independent rows to the largest of dependent ones from which a
+# decision is clear by itself: every tolerance over three decades gives the same rows.
 CLEAR_GAP = 1e3
 # The same of a second method that only confirms a count: a gap of ten between neighbouring
 # remainders, out of thousands, is no accident where it is at the very same count.
@@ -49,8 +51,8 @@ GRAM_SHIFT = 1e-14
 # Least singular value of all rows from which none is dependent: no remainder is smaller, and ten
 # times INDEPENDENT_REMAINDER leaves room for the error of a Lanczos iteration.
 REGULAR_SINGULAR_VALUE = 1e-6
-# Least singular value of the rows kept below which another choice is tried: their Schur complement
-# has a condition number of 1e12, so that solutions with it have four digits.
+# Least singular value of the independent rows below which another choice is tried: their Schur
+# complement has a condition number of 1e12, so that solutions with it have four digits.
 POOR_SINGULAR_VALUE = 1e-6
 
 # Part of the best conditioning that a choice made joint by joint may cost: two digits, because
@@ -143,10 +145,10 @@ REFINED_RESIDUAL = 1e-15
 REFINED_ERROR = 1e-13
 # A correction by conjugate gradients after which no other is needed.
 GRADIENT_CORRECTION = 1e-6
-# A first correction, relative, that tells of factors too rough to refine with.
+# A first correction, relative, of factors that are too rough for refinement.
 ROUGH_FACTORS = 1e-2
-# Rounding of the terms of a gap A x - g.
-GAP_ROUNDING = 1e-15
+# Rounding of the terms of a residual g - A x.
+RESIDUAL_ROUNDING = 1e-15
 # Relative residual above which a regularized matrix has not helped to solve the true one.
 ACCEPTED_RESIDUAL = 1e-10
 # Relative growth of an eigenvalue in one step that ends the iteration ...

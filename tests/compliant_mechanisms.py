@@ -19,13 +19,13 @@ def semidefinite(rng, n, rank=None):
     return root @ root.T
 
 
-def frames(rng, *places):
+def frames(rng, *positions):
     """Joint frames near two places, a little turned, predecessor first."""
     near, far = (
         sb.Frame(
-            place + 0.1 * rng.normal(size=3), quaternion_exponential(0.15 * rng.normal(size=3))
+            position + 0.1 * rng.normal(size=3), quaternion_exponential(0.15 * rng.normal(size=3))
         )
-        for place in places
+        for position in positions
     )
     return {"predecessor_frame": near, "successor_frame": far}
 
@@ -45,13 +45,13 @@ def deformed(seed, names, damping=False):
     rng = np.random.default_rng(seed)
     mechanism = sb.Mechanism("deformed")
     n = len(names) + 3
-    place = np.arange(n)[:, None] * [1.0, 0.2, -0.1]
+    position = np.arange(n)[:, None] * [1.0, 0.2, -0.1]
     turn, linear, angular = (rng.normal(size=(n, 3, 3)) * [[0.1], [1.0], [1.0]]).swapaxes(0, 1)
     mechanism.add_bodies(
         "b{}",
         mass=1.0 + 0.1 * np.arange(n),
         inertia=[0.1, 0.12, 0.2],
-        position=place,
+        position=position,
         orientation=quaternion_exponential(turn),
         linear_velocity=linear,
         angular_velocity=angular,
@@ -72,7 +72,7 @@ def deformed(seed, names, damping=False):
     first, second, third = ends[-3:]
     bush = frames(rng, half, -half)
     mechanism.add_bushing("bush", first, second, **bush, stiffness=semidefinite(rng, 6, 4))
-    mount = frames(rng, half, place[n - 2] + half) | {"stiffness": semidefinite(rng, 6)}
+    mount = frames(rng, half, position[n - 2] + half) | {"stiffness": semidefinite(rng, 6)}
     resistance = semidefinite(rng, 6) if damping else 0.0
     mechanism.add_bushing("mount", second, "world", **mount, damping=resistance)
     beam = frames(rng, 0 * half, 0 * half)

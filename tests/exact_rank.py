@@ -17,9 +17,9 @@ def rank_modulo_prime(matrix):
     rows.eliminate_zeros()
     first = np.minimum.reduceat(rows.indices, rows.indptr[:-1]).astype(np.intp)
     width = int((np.maximum.reduceat(rows.indices, rows.indptr[:-1]) - first).max()) + 1
-    place = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    position = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     band = np.zeros((rows.shape[0], width), dtype=np.int64)
-    band[place, rows.indices - first[place]] = np.round(rows.data).astype(np.int64) % PRIME
+    band[position, rows.indices - first[position]] = np.round(rows.data).astype(np.int64) % PRIME
     return int(_rank(first, band, np.zeros((rows.shape[1], width), dtype=np.int64)))
 
 

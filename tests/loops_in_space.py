@@ -56,19 +56,19 @@ def loops(kind, n_units, ring, seed=0):
     mechanism = sb.Mechanism("loops")
     turns = [random_rotation(rng) for _ in range(n_units)]
     around = 2 * np.pi * np.arange(n_units) / n_units
-    place = 1.5 * n_units * np.column_stack([np.cos(around), np.sin(around), 0 * around])
+    position = 1.5 * n_units * np.column_stack([np.cos(around), np.sin(around), 0 * around])
     bodies = [[f"body {u} {i}" for i in range(n)] for u in range(n_units)]
     for u in range(n_units if ring else n_units - 1):
         bodies[u][half] = bodies[(u + 1) % n_units][0]
     for u in range(n_units):
         for i in range(n):
             if bodies[u][i] == f"body {u} {i}":
-                where = place[u] + turns[u] @ (points[i] + points[i - 1]) / 2
+                where = position[u] + turns[u] @ (points[i] + points[i - 1]) / 2
                 add_random_body(mechanism, rng, bodies[u][i], (np.eye(3), where), arm=0.0)
     for u in range(n_units):
         for i in range(n):
             ends = bodies[u][i], bodies[u][(i + 1) % n]
-            frame = {"point": place[u] + turns[u] @ points[i], "axis": turns[u] @ axes[i]}
+            frame = {"point": position[u] + turns[u] @ points[i], "axis": turns[u] @ axes[i]}
             mechanism.add_joint(f"hinge {u} {i}", sb.Revolute(), *ends, **frame)
-    mechanism.add_joint("base", sb.Fixed(), sb.WORLD, bodies[0][0], point=place[0])
+    mechanism.add_joint("base", sb.Fixed(), sb.WORLD, bodies[0][0], point=position[0])
     return mechanism

@@ -26,12 +26,12 @@ def gauss_accelerations(system, state, body_force=None, shift=0.0):
         right[:n] += np.einsum("nij,ni->nj", to_body, body_force).ravel()
     free = np.linalg.solve(inertia, right[:n])
     L = np.linalg.cholesky(inertia)
-    whitened = np.linalg.solve(L, A.T).T  # A L^-T
-    norm = np.linalg.norm(whitened, axis=1)
-    gap = (right[n:] + shift - A @ free) / norm
-    pseudo_inverse = np.linalg.pinv(whitened / norm[:, None], rcond=_RANK_TOLERANCE)
-    correction = pseudo_inverse @ gap
-    correction += pseudo_inverse @ (gap - whitened @ correction / norm)
+    scaled = np.linalg.solve(L, A.T).T  # A L^-T, I = L L'
+    norm = np.linalg.norm(scaled, axis=1)
+    g = (right[n:] + shift - A @ free) / norm
+    pseudo_inverse = np.linalg.pinv(scaled / norm[:, None], rcond=_RANK_TOLERANCE)
+    correction = pseudo_inverse @ g
+    correction += pseudo_inverse @ (g - scaled @ correction / norm)
     force = L @ correction  # I (a - a_free) = A' lambda
     multiplier = np.linalg.lstsq(A.T, force, rcond=_RANK_TOLERANCE)[0]
     a = (free + np.linalg.solve(L.T, correction)).reshape(-1, 6)
@@ -60,8 +60,8 @@ def newton_euler_imbalance(system, state, acceleration, joint_wrench, body_force
     view = WorldView(system, state)
     terms = [[] for _ in range(system.n_bodies + 1)]  # the last one is the world
 
-    def act(body, place, moment, force):
-        about_com = moment + np.cross(place - view.center[body], force)
+    def act(body, position, moment, force):
+        about_com = moment + np.cross(position - view.center[body], force)
         terms[body].append(np.concatenate([about_com, force]))
 
     for i, (v, a) in enumerate(zip(state.velocity, acceleration, strict=True)):
@@ -84,7 +84,7 @@ def prescribed_velocities(system, time):
     return velocity
 
 
-def relative_gap(result, expected, least=0.0):
+def relative_difference(result, expected, least=0.0):
     """The largest difference relative to the largest number expected, or to the `least` size."""
     size = max(float(np.abs(expected).max(initial=0.0)), least)
     return float(np.abs(result - expected).max(initial=0.0)) / (size if size > 0.0 else 1.0)
@@ -93,8 +93,8 @@ def relative_gap(result, expected, least=0.0):
 def assert_same_dynamics(result, expected, tolerance):
     """Accelerations, multipliers and joint wrenches, and a small residual."""
     for field in ("acceleration", "multiplier", "joint_wrench"):
-        gap = relative_gap(getattr(result, field), getattr(expected, field), 1.0)
-        assert gap <= tolerance, field
+        difference = relative_difference(getattr(result, field), getattr(expected, field), 1.0)
+        assert difference <= tolerance, field
     assert result.residual < tolerance
 
 

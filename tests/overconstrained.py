@@ -1,6 +1,6 @@
 """Random mechanisms whose constraints depend on each other, for the tests."""
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from random_mechanisms import add_joint, add_loop, pose, random_loops, random_rotation, random_tree
@@ -49,6 +49,12 @@ def random_mechanism(seed):
     return mechanism
 
 
+@cache
+def random_system(seed):
+    """The random mechanism of that seed, compiled, which many tests ask for."""
+    return random_mechanism(seed).compile()
+
+
 def add_linkage(mechanism, rng, name, bars, base=""):
     """Hinge bars to a body, one after the other and back to it, about parallel axes."""
     base = base or str(rng.choice([sb.WORLD, *mechanism.bodies]))
@@ -70,8 +76,8 @@ def add_twin(mechanism, name, twin=""):
 
 
 def add_bar(mechanism, name, middle):
-    place = [middle[0], 0.0, middle[1]]
-    mechanism.add_body(name, mass=1.0, inertia=0.1 * np.eye(3), position=place)
+    points = [middle[0], 0.0, middle[1]]
+    mechanism.add_body(name, mass=1.0, inertia=0.1 * np.eye(3), position=points)
 
 
 def linkage(corners, bars):
@@ -113,12 +119,12 @@ def n_four_bar_state(system, phi, rate=-1.2):
     top, sideways = np.array([[np.cos(phi), np.sin(phi), 0.0], [-np.sin(phi), np.cos(phi), 0.0]])
     kinds, numbers = np.array([name.split("-") for name in system.body_names]).T
     upright = (kinds == "vertical")[:, None]
-    place = (numbers.astype(float)[:, None] - np.where(upright, 0.0, 0.5)) * [1.0, 0.0, 0.0]
+    points = (numbers.astype(float)[:, None] - np.where(upright, 0.0, 0.5)) * [1.0, 0.0, 0.0]
     half = np.where(upright, phi / 2, 0.0)
     orientation = np.cos(half) * [1.0, 0.0, 0.0, 0.0] + np.sin(half) * [0.0, 0.0, 0.0, 1.0]
     swung = rate * np.array([0.0, 0.0, 1.0, 0.0, 0.5, 0.0])  # in body axes
     velocity = np.where(upright, swung, [0.0, 0.0, 0.0, *rate * sideways])
-    position = place + np.where(upright, 0.5, 1.0) * top
+    position = points + np.where(upright, 0.5, 1.0) * top
     return sb.State(position, orientation, velocity, system.initial_state.coordinate)
 
 

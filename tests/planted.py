@@ -47,8 +47,8 @@ class Garden:
         self.n_plants += 1
         return f"plant {self.n_plants}"
 
-    def body(self, name, place, size):
-        random_mechanisms.add_moving_body(self.mechanism, self.rng, name, place, size)
+    def body(self, name, position, size):
+        random_mechanisms.add_moving_body(self.mechanism, self.rng, name, position, size)
         return name
 
     def join(self, kind, first, second, point, axis):

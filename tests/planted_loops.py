@@ -56,8 +56,8 @@ def plant(mechanism, rng, name, kind, base, bodies, loops=1):
     members = [base]
     for i in range(bodies):
         member = f"{name} {i}"
-        place = random_rotation(rng), rng.normal(size=3)
-        add_random_body(mechanism, rng, member, place)
+        position = random_rotation(rng), rng.normal(size=3)
+        add_random_body(mechanism, rng, member, position)
         ends = members[-1 if rng.random() < 0.7 else int(rng.integers(len(members)))], member
         add_joint_within(mechanism, rng, f"{name} joint {i}", ends, kind, Q, center)
         members.append(member)

@@ -90,11 +90,11 @@ def add_random_body(
     )
 
 
-def add_moving_body(mechanism, rng, name, place, size):
+def add_moving_body(mechanism, rng, name, position, size):
     """Add a body of about that size at a place, turned and moving at random."""
     linear, angular = size * rng.normal(size=3), rng.normal(size=3)
     velocities = {"linear_velocity": linear, "angular_velocity": angular}
-    add_random_body(mechanism, rng, name, (random_rotation(rng), place), size=size, **velocities)
+    add_random_body(mechanism, rng, name, (random_rotation(rng), position), size=size, **velocities)
 
 
 def add_joint(mechanism, name, joint_type, ends, near, far, **options):

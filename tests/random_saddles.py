@@ -92,8 +92,8 @@ ORDERS = {
 
 def along(pattern):
     """Each joint right after its later body."""
-    place = np.concatenate([np.arange(pattern.n_primal), pattern.ends.max(axis=1) + 0.5])
-    return np.argsort(place, kind="stable")
+    key = np.concatenate([np.arange(pattern.n_primal), pattern.ends.max(axis=1) + 0.5])
+    return np.argsort(key, kind="stable")
 
 
 def pivoted_solution(matrix, rhs):
@@ -164,8 +164,8 @@ def loop_of_hinges(rng, n_bars, size=1.0, masses=None, axes=None):
 
 def hinge_rows(arm, rows):
     """Rows (rows, 6) of a hinge along y, seen from the center of mass; the last two in plane."""
-    place = np.array([arm[0], 0.0, arm[1]])
-    moves = np.hstack([np.cross(place, np.eye(3)[[1, 0, 2]]), np.eye(3)[[1, 0, 2]]])
+    point = np.array([arm[0], 0.0, arm[1]])
+    moves = np.hstack([np.cross(point, np.eye(3)[[1, 0, 2]]), np.eye(3)[[1, 0, 2]]])
     return np.vstack([np.eye(6)[[0, 2]], moves])[5 - rows :]
 
 
@@ -187,8 +187,8 @@ def scissor(n):
     return SaddleMatrix(pattern, diagonal, np.linalg.inv(diagonal), np.concatenate(parts))
 
 
-def whitened_rows(matrix):
-    """Return (n_dual_rows, 2, width); equal ends have their sum on the first."""
+def scaled_rows(matrix):
+    """Return A D^-1/2 (n_dual_rows, 2, width), rows of unit norm, equal ends summed."""
     n, width = matrix.pattern.n_primal, matrix.rows.shape[2]
     root = np.zeros((n + 1, width, width))  # the last one answers for -1
     for i, size in enumerate(matrix.pattern.block_sizes[:n]):

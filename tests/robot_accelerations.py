@@ -35,11 +35,11 @@ def joint_accelerations(model, data):
     return qacc + W @ J.T @ np.linalg.lstsq(J @ W @ J.T, -J @ qacc, rcond=1e-11)[0]
 
 
-def point_acceleration(model, data, body, place, qacc):
+def point_acceleration(model, data, body, position, qacc):
     """Angular acceleration of a body, and that of its point at a place."""
     jacobian, rate = (np.zeros((2, 3, model.nv)) for _ in range(2))
-    mujoco.mj_jac(model, data, jacobian[1], jacobian[0], place, body)
-    mujoco.mj_jacDot(model, data, rate[1], rate[0], place, body)
+    mujoco.mj_jac(model, data, jacobian[1], jacobian[0], position, body)
+    mujoco.mj_jacDot(model, data, rate[1], rate[0], position, body)
     return (jacobian @ qacc + rate @ data.qvel).ravel()
 
 

@@ -63,8 +63,8 @@ def test_a_scissor_moves_as_its_one_equation_says_to_28_digits(pairs):
 def test_a_pendulum_moves_as_its_one_equation_says_to_30_digits():
     """(J + m l^2) qdd = -m g l cos q about z, at an angle that is no round number."""
     q, arm = 0.3, 0.7
-    place = [1.1 + arm * np.cos(q), 0.2 + arm * np.sin(q), 0.1]
-    bar = {"mass": 1.3, "inertia": [0.1, 0.2, 0.3], "position": place}
+    position = [1.1 + arm * np.cos(q), 0.2 + arm * np.sin(q), 0.1]
+    bar = {"mass": 1.3, "inertia": [0.1, 0.2, 0.3], "position": position}
     bar["orientation"] = [np.cos(q / 2), 0, 0, np.sin(q / 2)]
     near, far = sb.Frame([1.1, 0.2, 0.1]), sb.Frame([-arm, 0, 0])
     joint = {"predecessor_frame": near, "successor_frame": far}

@@ -94,7 +94,7 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
     ],
     "apply_advice": [
         "'[147.15  49.05]' in text",
-        "\"joint 'low': force x, y, z, torque x, y not: 5 redundant constraints\" in text",
+        "\"joint 'low': force x, y, z, torque x, y indeterminate: 5 redundant\" in text",
         "\"remove joint 'high'\" in text",
         "advice.is_verified",
         "proper.n_joints == 1",

@@ -87,9 +87,9 @@ def assemble(system, state):
 def applied_forces(system, state):
     """P T_a tau + f_x (n_bodies, 6) in body coordinates, load by load: the oracle of kernels."""
     view, force = WorldView(system, state), np.zeros((system.n_bodies, 6))
-    for body, place, moment, push in applied_loads(system, state):
+    for body, points, moment, push in applied_loads(system, state):
         if body >= 0:
-            about_com = moment + np.cross(place - view.center[body], push)
+            about_com = moment + np.cross(points - view.center[body], push)
             force[body] += (np.array([about_com, push]) @ view.rotation[body]).ravel()
     if len(system.elastic):
         stretch, elastic = elastic_motion(system, state), system.elastic

@@ -18,7 +18,7 @@ class WorldView:
         self.spin = [R @ v[:3] for R, v in zip(self.rotation, velocity, strict=True)]
         self.speed = [R @ v[3:] for R, v in zip(self.rotation, velocity, strict=True)]
 
-    def place(self, body, point):
+    def position(self, body, point):
         """Where a point of a body is."""
         return self.center[body] + self.rotation[body] @ point
 
@@ -26,11 +26,11 @@ class WorldView:
         """Axes (columns) and origin of P or S."""
         name = {"P": "predecessor", "S": "successor"}[side]
         body, R, x = (getattr(self.system, name + of)[j] for of in ("", "_rotation", "_point"))
-        return self.rotation[body] @ R, self.place(body, x)
+        return self.rotation[body] @ R, self.position(body, x)
 
-    def point_velocity(self, body, place):
+    def point_velocity(self, body, position):
         """Velocity of the point of a body that is at `place`."""
-        return self.speed[body] + np.cross(self.spin[body], place - self.center[body])
+        return self.speed[body] + np.cross(self.spin[body], position - self.center[body])
 
     def relative_pose(self, j):
         """(E, r) of S seen from P."""
@@ -39,9 +39,9 @@ class WorldView:
 
     def joint_velocity(self, j):
         """v_J in S coordinates."""
-        R, place = self.joint_frame(j, "S")
+        R, position = self.joint_frame(j, "S")
         p, s = self.system.predecessor[j], self.system.successor[j]
-        speed = self.point_velocity(s, place) - self.point_velocity(p, place)
+        speed = self.point_velocity(s, position) - self.point_velocity(p, position)
         return np.concatenate([R.T @ (self.spin[s] - self.spin[p]), R.T @ speed])
 
 
@@ -68,10 +68,10 @@ def active_wrenches(system, state):
 def joint_loads(view, wrench):
     """Yield (body, place, moment, force) of wrenches (n_joints, 6) on the successors, in S."""
     for j, (p, s) in enumerate(zip(view.system.predecessor, view.system.successor, strict=True)):
-        R, place = view.joint_frame(j, "S")
+        R, position = view.joint_frame(j, "S")
         moment, force = wrench[j].reshape(2, 3) @ R.T
-        yield s, place, moment, force
-        yield p, place, -moment, -force
+        yield s, position, moment, force
+        yield p, position, -moment, -force
 
 
 def applied_loads(system, state):
@@ -84,11 +84,11 @@ def applied_loads(system, state):
         loads.body, loads.wrench, loads.point, loads.in_world, strict=True
     ):
         axes = np.eye(3) if in_world else view.rotation[i]
-        yield i, view.place(i, point), *(wrench.reshape(2, 3) @ axes.T)
+        yield i, view.position(i, point), *(wrench.reshape(2, 3) @ axes.T)
     yield from joint_loads(view, active_wrenches(system, state))
     for k in range(len(lines.first)):
         bodies, points = (lines.first[k], lines.second[k]), (lines.first_point, lines.second_point)
-        start, end = (view.place(i, of[k]) for i, of in zip(bodies, points, strict=True))
+        start, end = (view.position(i, of[k]) for i, of in zip(bodies, points, strict=True))
         length = np.linalg.norm(end - start)
         along = (end - start) / length
         speeds = [view.point_velocity(i, x) for i, x in zip(bodies, (start, end), strict=True)]

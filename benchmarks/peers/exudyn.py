@@ -162,17 +162,17 @@ class PlanarModel(Model):
         return number, body
 
     def _marker(self, j: int, i: int) -> Any:
-        place = self.axes @ self.frames.joint_position[j] - self.origin[i]
+        position = self.axes @ self.frames.joint_position[j] - self.origin[i]
         return self.mbs.AddMarker(
-            exi.MarkerBodyPosition(bodyNumber=self.bodies[i], localPosition=[*place[:2], 0.0])
+            exi.MarkerBodyPosition(bodyNumber=self.bodies[i], localPosition=[*position[:2], 0.0])
         )
 
     def _carriage(self, j: int) -> Any:
         """Add a point mass that slides along the first axis; return a marker on it."""
-        place = self.axes @ self.frames.joint_position[j]
+        position = self.axes @ self.frames.joint_position[j]
         speed = self.axes @ self.frames.joint_rotation[j] @ self.frames.rate[j, 3:]
         node = exi.NodePoint2D(
-            referenceCoordinates=list(place[:2]), initialVelocities=[speed[0], 0.0]
+            referenceCoordinates=list(position[:2]), initialVelocities=[speed[0], 0.0]
         )
         mass = CARRIAGE_MASS * float(self.problem.system.mass[self.problem.system.successor[j]])
         number, body = self._add(exi.ObjectMassPoint2D, node, mass)

@@ -52,8 +52,8 @@ class Model(TreeModel):
         kind, axis = mujoco.mjtJoint.mjJNT_HINGE, R[tree.body].T @ S[:, 2]
         if not tree.is_hinge:
             kind, rate = mujoco.mjtJoint.mjJNT_BALL, R[tree.body].T @ S @ rate
-        place = R[tree.body].T @ (point - p[tree.body])
-        body.add_joint(name=name, type=kind, pos=place, axis=axis)
+        position = R[tree.body].T @ (point - p[tree.body])
+        body.add_joint(name=name, type=kind, pos=position, axis=axis)
         self.rates[name] = rate
 
     def close(self, j: int, body: int, other: int) -> None:

@@ -117,9 +117,9 @@ class Model(TreeModel):
     def close(self, j: int, body: int, other: int) -> None:
         """Hold the point of joint j; the world, if it is there, must be the second joint."""
         ends = self.carrier[body], self.carrier[other]
-        places = ((end, self.world[end].actInv(self._pose(j))) for end in ends)
+        positions = ((end, self.world[end].actInv(self._pose(j))) for end in ends)
         kind = pin.ContactType.CONTACT_3D
-        contact = pin.RigidConstraintModel(kind, self.model, *chain(*places), pin.LOCAL)
+        contact = pin.RigidConstraintModel(kind, self.model, *chain(*positions), pin.LOCAL)
         self.contacts.append(contact)
         self.contact_data.append(contact.createData())
 
@@ -223,8 +223,8 @@ def _numbers(*arrays: FloatArray | float) -> str:
     return " ".join(repr(float(x)) for array in arrays for x in np.asarray(array).ravel())
 
 
-def _pose(place: pin.SE3) -> str:
-    return _numbers(place.rotation, place.translation)
+def _pose(position: pin.SE3) -> str:
+    return _numbers(position.rotation, position.translation)
 
 
 def _lines(model: Model, algorithm: str, of: Settings) -> Iterator[str]:

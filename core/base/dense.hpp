@@ -210,7 +210,7 @@ inline constexpr double tie_ratio = 1.0 + 1e-12;
 
 // Takes those of the first n vectors in `waiting`, rows of x, whose remainders are above `tolerance`, the largest first:
 // calls take(i, remainder) for row i, then of unit length, and makes all that wait orthogonal to it. Of the vectors the
-// first `length` numbers count in products; the others tell of which combinations they are.
+// first `length` numbers count in products; the others say which combinations they are.
 template <class Take>
 void orthogonalize(View<double, 2> x, Index length, std::vector<Index>& waiting, Index n, double tolerance, Take&& take) {
   const Index width = x.shape(1);

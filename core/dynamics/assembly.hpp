@@ -21,7 +21,8 @@ namespace sparsebody {
 
 inline constexpr Index large_mechanism = 1 << 12;  // bodies from which on memory is requested ahead
 inline constexpr Index cache_line = 8;             // doubles
-// Roots of inertia and mass of the world: large, so that the scaled row entries on the world vanish from norms.
+// Roots of inertia and mass of the world: so large that scaled row entries on the world vanish from norms, while their
+// squares, 2^400 and 2^-400, are finite.
 inline constexpr double world_root = 0x1p200;
 
 // Motions of n bodies, which an assembly fills, and of the world.
@@ -41,8 +42,8 @@ struct RowTableOf {
     line,     // in a plane, a point of the successor on a line of the predecessor
   };
   View<const std::uint32_t> predecessor, successor, kind;  // (m,) bodies, n for the world
-  // (m, 3) or, in a plane, (m, 4): reference point of the rows where the world is the successor [m]; normal of a line on
-  // the predecessor, whose offset drops out of the derivatives, and point on the successor
+  // (m, 3), in a plane (m, 4). Where the world is the successor, the reference point of the rows [m]. Of a line, its
+  // normal on the predecessor, then the point on the successor [m]; the line's offset drops out of derivatives.
   View<const T, 2> anchor;
   View<const std::uint32_t> first_row;    // (m + 1,)
   View<const std::uint32_t> user_row;     // (k,) the user's numbers
@@ -152,7 +153,7 @@ struct SpatialWorkspace {
     bodies[i].x = motion.x, bodies[i].v = motion.v;
     return motion;
   }
-  // A force on a body, and a row, in units: one formula here, but in a plane rows that are rounding become zero.
+  // A force on a body, and a row of A, in units; a planar workspace also sets rows to zero that are rounding alone.
   Force<double> force_to_unit(Index i, const Force<double>& f) const { return unit_of(i).to_unit(f); }
   Force<double> row_to_unit(Index i, const Force<double>& t) const { return unit_of(i).to_unit(t); }
   // A motion of a body from its part of a solution.
@@ -175,8 +176,10 @@ struct EvaluationResult {
 
 // ---- Assembly, of any workspace
 
-inline constexpr double unit_norm_tolerance = 2.00001e-6;  // of the square of a quaternion's length
-inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;  // to prefetch
+// Of the square of a quaternion's length, which may be off by 1e-6 (UNIT_TOLERANCE in Python), with room for rounding.
+inline constexpr double unit_norm_tolerance = 2.00001e-6;
+// Prefetched ahead of the loops over large mechanisms: tenths of a microsecond of work, the latency of memory.
+inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;
 
 // Rotation matrix of q, which is taken as unit in double; for wider scalars it is normalized first.
 template <class T>
@@ -380,7 +383,7 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
     return m;
   };
   const Index n_freedoms = left_out.rows.shape(2);
-  double gap = 0.0, total = 0.0;
+  double worst = 0.0, total = 0.0;
   for (Index j = 0; j < left_out.n_joints(); ++j)
     for (Index k = left_out.first_row[j]; k < left_out.end(j); ++k) {
       double residual = gamma[k];
@@ -389,14 +392,14 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
         if (b == n) continue;
         for (Index a = 0; a < n_freedoms; ++a) residual -= left_out.rows(k, side, a) * x[n_freedoms * b + a];
       }
-      gap = std::max(gap, std::abs(residual)), total += residual;
+      worst = std::max(worst, std::abs(residual)), total += residual;
     }
   const double entry = std::max(largest(constraints.rows.begin(), constraints.rows.end()),
                                 largest(left_out.rows.begin(), left_out.rows.end()));
   const Index n_primal = n_freedoms * n;
   double scale = std::max(largest(right.begin() + n_primal, right.end()), largest(gamma.begin(), gamma.end()));
   for (const auto& v : {x, right}) scale = std::max(scale, entry * largest(v.begin(), v.begin() + n_primal));
-  return (scale > 0.0 ? gap / scale : gap) + (total - total);  // NaN where a residual is not finite
+  return (scale > 0.0 ? worst / scale : worst) + (total - total);  // NaN where a residual is not finite
 }
 
 // The largest relative violation of the rows left out by the newest solution of an evaluation; fills their gamma.

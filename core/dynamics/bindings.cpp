@@ -121,7 +121,7 @@ void def_steps(nb::class_<E>& type) {
             unlocked(self.n_bodies(), [&] { return self.solve(right, goal, is_shifted); });
         return std::pair(residual, correction);
       },
-      "Fill x for a right-hand side; return the relative residual and that of the last correction.");
+      "Fill x for a right-hand side; return the relative residual and the relative size of the last correction.");
 }
 
 void bind_spatial_evaluations(nb::module_& m) {
@@ -149,7 +149,7 @@ void bind_spatial_evaluations(nb::module_& m) {
       [](const SpatialEvaluation& self, View<const double, 2> force, Values row, Vector right) {
         from_user_order(self.system, force, row, right);
       },
-      "Fill a right-hand side from forces on the bodies and numbers of all rows, in the user's numbering and units.");
+      "Fill a right-hand side from forces on the bodies and accelerations of all rows, in the user's numbering and units.");
   def<"compute_residual(right)">(spatial, &SpatialEvaluation::compute_residual, "Return the relative residual of x.");
 
   nb::class_<ReducedEvaluation> reduced(m, "ReducedEvaluation",
@@ -159,7 +159,8 @@ void bind_spatial_evaluations(nb::module_& m) {
   def_evaluation(reduced);
   def_steps(reduced);
   def<"retract(fixed, position, orientation, retracted)">(
-      m, &retract, "Fill positions with points where they have to be; return how far away they were, relative to reach.");
+      m, &retract,
+      "Fill positions that put fixed points of bodies where their subgroups have them; return the largest change by reach.");
   m.attr("BAD_STATE") = bad_state;
   m.attr("OUTSIDE_SUBGROUPS") = outside_subgroups;
   m.attr("ROUGH_CORRECTION") = rough_correction;
@@ -193,7 +194,7 @@ void bind_planar_evaluation(nb::module_& m) {
 }  // namespace
 
 void bind_dynamics(nb::module_& m) {
-  nb::class_<RowTable> table(m, "RowTable", "Rows of A, those of a joint together.");
+  nb::class_<RowTable> table(m, "RowTable", "Rows of A, those of a joint consecutive.");
   def_members<"__init__(predecessor, successor, kind, anchor, first_row, user_row, general_row, rows)">(table);
   table.attr("CARRIED") = int(RowTable::carried);
   table.attr("GENERAL") = int(RowTable::general);
@@ -201,7 +202,7 @@ void bind_dynamics(nb::module_& m) {
   bind_spatial_evaluations(m);
   bind_planar_evaluation(m);
 
-  nb::class_<LoadsAndRows> terms(m, "LoadsAndRows", "Loads, and rows that are not just constant on the successor.");
+  nb::class_<LoadsAndRows> terms(m, "LoadsAndRows", "Loads, and rows that vary in successor coordinates.");
   def_keeping<"__init__(tables, functions, rows, gamma)">(
       terms, construct<LoadsAndRows, const model::SystemTables&, Table, View<double, 3>, Vector>);
   def<"fill_rows(bodies)">(

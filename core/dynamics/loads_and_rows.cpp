@@ -42,7 +42,7 @@ void LoadsAndRows::fill_rows(const model::BodyMotions& bodies) const {
   }
 }
 
-Index LoadsAndRows::add_loads(const model::BodyMotions& bodies, View<const double> near, View<double, 2> load) const {
+Index LoadsAndRows::add_loads(const model::BodyMotions& bodies, View<const double> previous, View<double, 2> load) const {
   const auto& [joints, coordinates, springs, points, elements, loads] = of_;
   for (Index k = 0; k < loads.body.size(); ++k) {
     const Index i = loads.body[k];
@@ -52,7 +52,7 @@ Index LoadsAndRows::add_loads(const model::BodyMotions& bodies, View<const doubl
   for (Index k = 0; k < n_springs; ++k) {  // tau = effort - k (q - q_0) - d dq/dt
     const Index item = springs.item[k];
     const Coordinate c = coordinate(bodies, item);
-    const double q = coordinates.continued(item, c.of.value, near[item]), effort = functions(n_prescribed + k, 0);
+    const double q = coordinates.continued(item, c.of.value, previous[item]), effort = functions(n_prescribed + k, 0);
     const double tau = effort - springs.stiffness[k] * (q - springs.rest[k]) - springs.damping[k] * c.rate();
     model::add_joint_wrench(joints.frames, c.joint, c.motion.X_p, c.of.active_force * tau, load);
   }
@@ -73,15 +73,15 @@ void LoadsAndRows::fill_errors(const model::BodyMotions& bodies, View<const Inde
   for (Index i = 0; i < Index(prescribed_.size()); ++i) {
     const Index item = prescribed_[i], row = system_row[i];
     const Coordinate c = coordinate(bodies, item);
-    if (delta.size() > 0) delta[row] = of_.coordinates.gap(item, c.of.value, functions(i, 0));
+    if (delta.size() > 0) delta[row] = of_.coordinates.prescribed_error(item, c.of.value, functions(i, 0));
     if (velocity.size() > 0) velocity[row] = c.rate() - functions(i, 1);
   }
 }
 
-void LoadsAndRows::fill_coordinates(const model::BodyMotions& bodies, View<const double> near,
+void LoadsAndRows::fill_coordinates(const model::BodyMotions& bodies, View<const double> previous,
                                     View<double> value) const {
   for (Index i = 0; i < value.size(); ++i)
-    value[i] = of_.coordinates.continued(i, coordinate(bodies, i).of.value, near[i]);
+    value[i] = of_.coordinates.continued(i, coordinate(bodies, i).of.value, previous[i]);
 }
 
 }  // namespace sparsebody

@@ -1,5 +1,5 @@
 // Loads other than gravity, and the constraint rows that vary in successor coordinates: those of joints whose T depends
-// on q, and of prescribed coordinates. Featherstone (2008), (8.10).
+// on q, and of prescribed coordinates. Featherstone (2008), (8.10). An item is a tracked coordinate of a joint.
 #pragma once
 
 #include "joints/joint_types.hpp"
@@ -19,14 +19,15 @@ class LoadsAndRows {
   }
   // Fills these rows of A and of gamma in A a = gamma.
   void fill_rows(const model::BodyMotions& bodies) const;
-  // Adds the loads (n, 6) in body coordinates; angles of coordinates continue those of a state near by. Returns -1, or
-  // the first spring between points that coincide.
-  Index add_loads(const model::BodyMotions& bodies, View<const double> near, View<double, 2> load) const;
-  // Position and velocity errors of the prescribed coordinates, stored at rows `system_row`; an empty view is skipped.
+  // Adds the loads (n, 6) in body coordinates, moment first [N m, N]; angles are those nearest to `previous`, the
+  // coordinates of a previous state. Returns -1, or the first spring between points that coincide.
+  Index add_loads(const model::BodyMotions& bodies, View<const double> previous, View<double, 2> load) const;
+  // Position errors [rad, m] and velocity errors of the prescribed coordinates, stored at rows `system_row`; an empty
+  // view is skipped.
   void fill_errors(const model::BodyMotions& bodies, View<const Index> system_row, View<double> delta,
                    View<double> velocity) const;
-  // Fills the coordinates, whole turns included.
-  void fill_coordinates(const model::BodyMotions& bodies, View<const double> near, View<double> value) const;
+  // Fills the coordinates [rad, m], angles nearest to `previous`.
+  void fill_coordinates(const model::BodyMotions& bodies, View<const double> previous, View<double> value) const;
 
   View<double, 2> functions;
   View<double, 3> rows;
@@ -43,7 +44,7 @@ class LoadsAndRows {
   Coordinate coordinate(const model::BodyMotions& bodies, Index item) const;
 
   model::SystemTables of_;
-  std::vector<Index> prescribed_;  // items
+  std::vector<Index> prescribed_;  // items with a prescribed motion
 };
 
 }  // namespace sparsebody

@@ -1,6 +1,6 @@
-// Corrections of planar solutions by residuals of 31 digits. What rounding of A does to the accelerations grows with
-// its condition number, and corrections with the rounded A do not see it. So rows and gamma are made anew from the
-// state with twice the digits; the factors of the rounded A serve to solve for the corrections.
+// Iterative refinement of planar solutions with residuals in double-double precision, 31 digits. Rounding of A changes
+// the accelerations in proportion to its condition number, and residuals of the rounded A do not contain that error. So
+// rows and gamma are computed from the state in 31 digits; corrections are solved for by the factors of the rounded A.
 #include <limits>
 
 #include "dynamics/planar_evaluation.hpp"
@@ -14,7 +14,8 @@ ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, c
   const PlanarWorkspace& system = evaluation.system;
   const RowTable& table = system.constraints;
   const Index n = system.n_bodies();
-  // orthogonal axes of length one; roots made the exact inverses of the rounded inverse roots
+  // Rounded, axes are no exact unit vectors, and roots of inertias no exact inverses of their inverse roots: made anew
+  // with 31 digits, the axes orthonormal, the roots from the inverse roots.
   for (Index i = 0; i <= n; ++i) {
     const auto unit_vector = [](const Vec3<Extended>& v) { return inverse_sqrt(dot(v, v)) * v; };
     const Vec3<Extended> normal = unit_vector(Vec3<Extended>::load(&system.basis(i, 0, 0)));
@@ -52,14 +53,15 @@ void ExtendedPlanarSystem::for_rows(F f) {
 }
 
 // Iterative refinement of a = f - A' y, A a = gamma: y += (A A')^-1 (A a - gamma), a -= A' dy; a (3 n,) and rows A
-// (m, 2, 3) in 31 digits, y (m,) and the factors in 16. Higham (2002), ch. 12.
+// (m, 2, 3) in 31 digits, y (m,) and the factors in 16. Higham (2002), ch. 12. Returns the last correction of a,
+// relative to the largest acceleration.
 double ExtendedPlanarSystem::solve(PlanarEvaluation& evaluation, const EvaluationInput& in) {
-  constexpr int max_corrections = 12;
+  constexpr int max_corrections = 12;  // residuals at least halve in each, from the third on
   constexpr double last_correction = 1e-17;  // of the largest acceleration; after one as small, stop
   const Index n = 3 * evaluation.n_bodies(), m = right_.size() - n;
   fill_bodies(system_, in, 0, evaluation.n_bodies());
   fill_rows(system_, system_.constraints, in, right_.data() + n, 1);
-  const View<double> x = evaluation.x, forces = evaluation.system.right;  // forces as they are
+  const View<double> x = evaluation.x, forces = evaluation.system.right;  // forces in 16 digits
   std::copy(forces.begin(), forces.begin() + n, x_.begin());
   std::fill(x.begin() + n, x.end(), 0.0);
   double before = std::numeric_limits<double>::infinity(), correction = 0.0;

@@ -13,7 +13,8 @@ namespace sparsebody {
 
 namespace {
 
-// Row residual over largest term a_k x_k above which the terms with accelerations of the free bodies count, too.
+// If the residual of the rows is larger, relative to the largest term of A a, it is compared with the largest term of
+// A f, too, f the accelerations of free bodies: in equilibrium a is zero but for rounding.
 constexpr double free_motion_tolerance = 1e-7;
 
 // part / whole; `part` if the whole is zero.
@@ -90,22 +91,24 @@ void fill_residual(SolutionWorkspace& w, const RowTable& table, Index n, const d
   for (Index j = last_joint - 1; j >= first_joint; --j) {
     const Index begin = table.first_row[j], end = table.first_row[j + 1];
     if (is_large) {
-      for (Index at = 12 * begin; at < 12 * end; at += cache_line) prefetch(rows + at - 12 * 50);
-      for (const double* v : {(const double*)residual, right}) prefetch(v + 6 * n + begin - 50);
-      for (const auto& column : {table.predecessor, table.successor, table.first_row}) prefetch(column.data() + j - 32);
+      const Index rows_ahead = numbers_ahead / 12;
+      for (Index at = 12 * begin; at < 12 * end; at += cache_line) prefetch(rows + at - numbers_ahead);
+      for (const double* v : {(const double*)residual, right}) prefetch(v + 6 * n + begin - rows_ahead);
+      for (const auto& column : {table.predecessor, table.successor, table.first_row})
+        prefetch(column.data() + j - joints_ahead);
     }
     const Index p = table.predecessor[j], s = table.successor[j], row = 6 * n + begin;
     const double* const x_p = padded_x + (p < n ? margin + 6 * p : 0);
     const double* const x_s = padded_x + (s < n ? margin + 6 * s : 0);
-    with_constant<5, 3, 2, 1, 4, 6>(end - begin, [&](auto n_rows) SB_UNROLL {
+    with_constant<5, 3, 2, 1, 4, 6>(end - begin, [&](auto n_rows) SB_UNROLL {  // the frequent numbers of rows first
       row_residual<n_rows>(rows + 12 * begin, x_p, x_s, padded_x + margin + row, right + row, residual + row,
                                    p < n ? wrench + 8 * p : on_world, s < n ? wrench + 8 * s : on_world, w);
     });
   }
   for (Index i = last_body - 1; i >= first_body; --i) {
     if (is_large) {
-      prefetch(wrench + 8 * (i - 16));
-      prefetch(residual + 6 * (i - 16));
+      prefetch(wrench + 8 * (i - bodies_ahead));
+      prefetch(residual + 6 * (i - bodies_ahead));
     }
     const Vec8 a = Vec8::load<6>(padded_x + margin + 6 * i), f = Vec8::load<6>(right + 6 * i);
     const Vec8 r = f - a - Vec8::load(wrench + 8 * i);  // f - a - A' y
@@ -146,7 +149,7 @@ double relative_residual(const SolutionWorkspace& w, const RowTable& table, Inde
 
 // ---- Evaluation
 
-constexpr Index chunks_ahead = 4;  // of the slower one of two threads
+constexpr Index chunks_ahead = 4;  // by which one thread of a pipeline may be ahead of the other
 
 // Fills rows and right-hand side for ranges of bodies and joints; returns whether the state is sound.
 bool assemble(SpatialWorkspace& w, const EvaluationInput& in, const Chunk& chunk, const Chunk& next) {
@@ -188,7 +191,7 @@ Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index
                                                 std::atomic<bool>& is_sound) {
   const std::vector<Chunk>& chunks = schedule.parts[part];
   const block_ldl::Layout& layout = factors->layout;
-  const bool is_assembled = part > 0 && part == layout.n_parts();
+  const bool is_assembled = part > 0 && part == layout.n_parts();  // the ancestors of all parts, assembled before them
   std::vector<std::uint8_t> is_open(chunks.size());
   Index status = block_ldl::regular;
   run_pipeline(
@@ -320,18 +323,18 @@ struct FixedDirections {
   double first[3], first_world[3], second[3], second_world[3];
   double point[3], point_world[3], across[3][3], reach;
 
-  // Displacement of the point from its place in the world.
+  // Displacement of the point from point_world.
   Vec3<double> point_error(const Vec3<double>& x, const Mat3<double>& R) const {
     return x + R * Vec3<double>::load(point) - Vec3<double>::load(point_world);
   }
   bool hold(const Vec3<double>& x, const Mat3<double>& R) const {
     for (const auto& [direction, world] : {std::pair{first, first_world}, std::pair{second, second_world}}) {
-      const Vec3<double> gap = R * Vec3<double>::load(direction) - Vec3<double>::load(world);
-      if (!(std::max({std::abs(gap.x), std::abs(gap.y), std::abs(gap.z)}) <= direction_tolerance)) return false;
+      const Vec3<double> error = R * Vec3<double>::load(direction) - Vec3<double>::load(world);
+      if (!(std::max({std::abs(error.x), std::abs(error.y), std::abs(error.z)}) <= direction_tolerance)) return false;
     }
-    const Vec3<double> gap = point_error(x, R);
+    const Vec3<double> error = point_error(x, R);
     for (const auto& line : across)
-      if (!(std::abs(dot(Vec3<double>::load(line), gap)) <= reach)) return false;
+      if (!(std::abs(dot(Vec3<double>::load(line), error)) <= reach)) return false;
     return true;
   }
 };
@@ -384,7 +387,7 @@ bool ReducedEvaluation::fill_bodies() {
     const BodyUnit& unit = w.unit_of(i);
     Twist v;
     unit.to_unit(w.bodies[i].v).store(v.data());
-    fastest = std::max(fastest, unit.mass_inverse * largest(v));
+    fastest = std::max(fastest, unit.mass_inverse * largest(v));  // [m/s]: rotations at the radius of gyration
     if (d == 6) continue;
     const Twist within = in_body(Q, d, on_freedoms(Q, d, v));
     for (int a = 0; a < 6; ++a) v[a] -= within[a];
@@ -446,10 +449,10 @@ double retract(View<const double, 2> fixed, View<const double, 2> position, View
   for (Index i = 0; i < fixed.rows(); ++i) {
     const auto& directions = *reinterpret_cast<const FixedDirections*>(&fixed(i, 0));
     const double* const q = &orientation(i, 0);
-    const Vec3<double> gap = directions.point_error(Vec3<double>::load(&position(i, 0)),
+    const Vec3<double> error = directions.point_error(Vec3<double>::load(&position(i, 0)),
                                                     Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]));
     for (int a = 0; a < 3; ++a) {
-      const double part = dot(Vec3<double>::load(directions.across[a]), gap);
+      const double part = dot(Vec3<double>::load(directions.across[a]), error);
       retracted(i, a) = position(i, a) - part;
       farthest = std::max(farthest, std::abs(part) / directions.reach);
     }

@@ -229,10 +229,10 @@ Sizes fill_residual(const ConstraintPattern& pattern, const Range& duals, Constr
         of_f[side] += row[side][a] * f[first + a];
       }
     }
-    const double gap = of_x[0] + of_x[1] - gamma[k];
-    residual[k] = gap;
-    total += gap;
-    worst = std::max(worst, std::abs(gap));
+    const double error = of_x[0] + of_x[1] - gamma[k];
+    residual[k] = error;
+    total += error;
+    worst = std::max(worst, std::abs(error));
     const double terms = std::max(std::max(std::abs(of_x[0]), std::abs(of_x[1])),
                                   std::max(std::abs(of_f[0]), std::abs(of_f[1])));
     largest = std::max(largest, std::max(terms, std::abs(gamma[k])));
@@ -377,7 +377,7 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   fronts_.push_back(next);
   R_ = Array<double>(next.start);
   stack_ = Array<double>(height + spare);
-  gap_ = Array<double>(pattern_.n_rows());
+  residual_ = Array<double>(pattern_.n_rows());
   const Index n_shared = n_parts == 0 ? 0 : pattern_.n_rows() - pattern_.duals[first_ancestor].first_row;
   for (Index p = 0; p <= n_parts; ++p)
     subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, Array<double>(largest_front + apart),
@@ -572,7 +572,7 @@ void BlockQR::in_parts(const Task& task) const {
 
 Index BlockQR::factorize_and_solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x,
                                    Residuals& residuals) {
-  const Index status = factorize(A, rhs, gap_.view());
+  const Index status = factorize(A, rhs, residual_.view());
   if (status == regular) residuals = refined(A, rhs, accurate, true, x, 4);
   return status;
 }
@@ -590,7 +590,7 @@ void BlockQR::correct(ConstraintRows A, View<double> error, View<double> x) {
 BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bool accurate, bool begun,
                                     View<double> x, int corrections) {
   const Index n = pattern_.n_columns();
-  const View<double> gap = gap_.view();
+  const View<double> residual = residual_.view();
   std::copy(rhs.begin(), rhs.begin() + n, x.begin());
   std::fill(x.begin() + n, x.end(), 0.0);
   std::vector<Sizes> sizes(subtrees_.size());
@@ -600,7 +600,7 @@ BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bo
     if (step > 0 || !begun) {  // A x - gamma
       in_parts([&](Index p, const Range& duals) {
         pattern_.with_width([&](auto width) {
-          sizes[p] = fill_residual<width>(pattern_, duals, A, x.data(), rhs.data(), rhs.data() + n, gap.data());
+          sizes[p] = fill_residual<width>(pattern_, duals, A, x.data(), rhs.data(), rhs.data() + n, residual.data());
         });
       });
       Sizes all;
@@ -609,14 +609,14 @@ BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bo
       last = scale > 0.0 ? all.worst_or_nan() / scale : all.worst_or_nan();
       if (step == 1) first = last;
       if (step > 0 && (last <= goal || !(last < before / 2))) break;
-      substitute(gap);
+      substitute(residual);
     } else {
-      substitute_back(gap);
+      substitute_back(residual);
     }
     in_parts([&](Index, const Range& duals) {
       for (Index k = pattern_.duals[duals.begin].first_row; k < Index(pattern_.duals[duals.end].first_row); ++k)
-        x[n + k] += gap[k];
-      pattern_.with_width([&](auto width) { subtract_forces<width>(pattern_, duals, A, gap.data(), x.data()); });
+        x[n + k] += residual[k];
+      pattern_.with_width([&](auto width) { subtract_forces<width>(pattern_, duals, A, residual.data(), x.data()); });
     });
     if (step > 0) {
       if (last < estimated_residual && !accurate) return {last * last, first};

@@ -73,7 +73,7 @@ class BlockQR {
   struct Residuals {
     double last, first;
   };
-  // Fills the solution x of [1 A'; A 0] x = rhs. The primal equations are kept to rounding; every correction makes
+  // Fills the solution x of [1 A'; A 0] x = rhs. The primal equations hold to rounding; every correction makes
   // the residual of the rows smaller by about its own size, so that the one after it need not be computed.
   Residuals solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x, int corrections = 4) {
     return refined(A, rhs, accurate, false, x, corrections);
@@ -141,9 +141,9 @@ class BlockQR {
   std::vector<std::uint32_t> parent_columns_;  // the column in the parent's front, except of pivots
   std::vector<std::uint32_t> children_;  // by parent
   std::vector<Part> parts_;              // by front
-  Array<double> R_;                 // by front, the inverse of its diagonal in place of that
+  Array<double> R_;                      // by front, the inverse of its diagonal in place of that
   std::vector<Subtrees> subtrees_;       // parts, and at last their common ancestors
-  Array<double> stack_, gap_;       // scratch
+  Array<double> stack_, residual_;       // scratch
 };
 
 // The dual blocks (n_dual,) of an order, each subtree of the tree of fronts in one piece, in parts.

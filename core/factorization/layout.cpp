@@ -104,7 +104,7 @@ void set_opened(const Nodes& nodes, Array<Pivot>& pivots, Array<std::uint32_t>& 
 // opened so far, or a block.
 void set_window(const Array<Pivot>& pivots, const Array<std::uint32_t>& opened,
                 const std::vector<Part>& parts, Part& part) {
-  Index last = 0, held = 8;
+  Index last = 0, n_rows = 8;
   const auto open = [&](Index node) {
     for (Index i = pivots[node].first_opened; i < Index(pivots[node + 1].first_opened); ++i)
       last = std::max<Index>(last, pivots[opened[i] + 1].padded);
@@ -114,9 +114,9 @@ void set_window(const Array<Pivot>& pivots, const Array<std::uint32_t>& opened,
       for (Index node = other.contributions; node < other.end; ++node) open(node);
   for (Index node = part.begin; node < part.contributions; ++node) {
     open(node);
-    held = std::max(held, last - Index(pivots[node].padded));
+    n_rows = std::max(n_rows, last - Index(pivots[node].padded));
   }
-  for (part.window = 1; part.window < held;) part.window *= 2;
+  for (part.window = 1; part.window < n_rows;) part.window *= 2;
 }
 
 // Lanes above block `row` in the panel of `node`.

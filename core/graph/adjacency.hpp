@@ -81,7 +81,7 @@ inline Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world
   return {std::move(start), std::move(edges), std::move(others)};
 }
 
-// Items by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `items`; all of them in theirs.
+// Items by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `items`, by default 0, 1, ...
 // Items of key -1 are in no group.
 template <class Items>
 GraphArrays grouped(Index n, Indices key, const Items& items) {
@@ -92,8 +92,8 @@ GraphArrays grouped(Index n, Indices key, const Items& items) {
 }
 inline GraphArrays grouped(Index n, Indices key) { return grouped(n, key, std::views::iota(Index(0), key.size())); }
 
-// The edges at every node, those before the others whose first end it is. ends (2, n_edges); an edge with both ends at
-// one node is listed twice.
+// The edges at every node: first those that begin there, then those that end there. ends (2, n_edges), -1 for none; an
+// edge with both ends at one node is listed twice.
 inline GraphArrays edges_at_nodes(Index n_nodes, View<const Index, 2> ends) {
   return listed(n_nodes, [&](auto&& add) {
     for (Index side = 0; side < 2; ++side)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <stdexcept>
 #include <tuple>
 
 #include "graph/adjacency.hpp"
@@ -18,7 +19,8 @@ struct EdgeGraph {
   Index end(Index edge, int side) const { return ends(edge, side) < 0 ? world : ends(edge, side); }
 };
 
-// A breadth-first search from one end of a chord; a stamp tells which search has reached a node.
+// A breadth-first search from one end of a chord. Nodes reached: the search that did, the distance, the last edge of the
+// path and the node before it. `work`: edges at the nodes from head to tail of the queue, which are to be visited.
 struct Search {
   std::vector<Index> stamp, distance, came_by, came_from, queue;
   Index head = 0, tail = 0, work = 0;
@@ -31,8 +33,8 @@ struct Search {
   }
 };
 
-// A node on a shortest path between the ends of a chord. Pohl (1971): the search from either end goes on level by
-// level, always the one that has fewer edges to look at.
+// A node on a shortest path of usable edges between the ends of a chord. Pohl (1971): the search from either end goes on
+// level by level, always the one that has fewer edges to look at.
 inline Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, Index chord, Index search,
                           Search (&sides)[2]) {
   for (int side = 0; side < 2; ++side) {
@@ -40,10 +42,12 @@ inline Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, In
     sides[side].head = sides[side].tail = sides[side].work = sides[side].distance[node] = 0;
     sides[side].reach(graph, node, search);
   }
+  if (graph.end(chord, 0) == graph.end(chord, 1)) return graph.end(chord, 0);
   Index meeting = -1, shortest = std::numeric_limits<Index>::max();
   while (meeting < 0) {
     int side = sides[0].work <= sides[1].work ? 0 : 1;
     if (sides[side].head == sides[side].tail) side = 1 - side;
+    if (sides[side].head == sides[side].tail) throw std::invalid_argument("no usable edges connect the ends of a chord");
     Search& here = sides[side];
     const Search& there = sides[1 - side];
     const Index end_of_level = here.tail;
@@ -89,8 +93,9 @@ inline std::pair<std::vector<Index>, Array<bool>> breadth_first_forest(Index n_n
   return {std::move(depth), std::move(is_tree)};
 }
 
-// (start, edge, sign): the shortest cycle that every chord closes with the edges in `is_usable`; chords become usable,
-// one after the other, if `grows`.
+// The shortest cycle that each chord closes with usable edges: edge[start[c]] .. edge[start[c + 1] - 1], the chord
+// first; sign 1 where the cycle passes an edge from its first end to the second, else -1. If `grows`, a chord becomes
+// usable to those after it.
 inline std::tuple<Array<Index>, std::vector<Index>, std::vector<Index>> closed_cycles(Index n_nodes,
                                                                                       View<const Index, 2> ends,
                                                                                       View<const bool> is_usable,

@@ -1,4 +1,4 @@
-// Breadth-first orders of a graph: narrow bands, distances, nested halves.
+// Breadth-first searches: Cuthill-McKee orders, distances from landmarks, recursive bisection by levels.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace sparsebody {
 // and neighbours of few edges come first. Cuthill and McKee (1969). If `towards_world`, a component whose edges to
 // the world, -1, lie nearer to its beginning is listed from its other end.
 inline Array<Index> cuthill_mckee(const Graph& listed, bool towards_world) {
-  constexpr int most_searches = 8;  // for a node at the periphery
+  constexpr int most_searches = 8;  // for a node at the periphery: they end when the depth no longer grows
   const Index n = listed.size();
   std::vector<Index> indices = sorted_entries(listed, [&](Index other) { return other < 0 ? 0 : listed.degree(other); });
   for (Index& other : indices) other = listed.indices[other];
@@ -42,8 +42,9 @@ inline std::vector<Index> distances(const Graph& graph, Index source) {
   return distance;
 }
 
-// Distances (n, n_landmarks) from landmarks of each component, far apart from each other; an offset keeps the distances
-// of components apart. In `component_order` components are contiguous and begin with their first landmark.
+// Distances (n, n_landmarks) from landmarks of each component, each the node farthest from those before; an offset makes
+// the distances of components differ. In `component_order` components are contiguous and begin with their first landmark.
+// Gonzalez (1985), Theor. Comput. Sci. 38:293.
 inline Array<double, 2> landmark_distances(const Graph& graph, Indices component_order, Index n_landmarks) {
   const Index n = graph.size();
   Array<double, 2> distances({n, n_landmarks});
@@ -69,7 +70,7 @@ inline Array<double, 2> landmark_distances(const Graph& graph, Indices component
   return distances;
 }
 
-// The nodes in an order of nested halves: [a, b) is cut at m = (a + b) / 2, in breadth-first order from the
+// The nodes in an order by recursive bisection: [a, b) is cut at m = (a + b) / 2, in breadth-first order from the
 // periphery of the part or, if `from_farthest_of_another`, from the node farthest from an arbitrary one.
 // George (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (automatic dissection).
 inline Array<Index> bisected(const Graph& graph, bool from_farthest_of_another) {
@@ -77,7 +78,7 @@ inline Array<Index> bisected(const Graph& graph, bool from_farthest_of_another) 
   const Index n = graph.size();
   Array<Index> order(n);
   std::iota(order.begin(), order.end(), Index(0));
-  std::vector<Index> part_of(n, n);  // the end of the part that holds a node
+  std::vector<Index> part_of(n, n);  // the end of the part that contains a node
   std::vector<bool> seen(n);
   std::vector<Index> queue(n);
   std::vector<std::pair<Index, Index>> parts{{0, n}};
@@ -97,6 +98,7 @@ inline Array<Index> bisected(const Graph& graph, bool from_farthest_of_another) 
       });
     };
     for (Index k = 0; k < size; ++k) {
+      // an arbitrary node, not the first, which is at the periphery of the part or next to the last cut
       Index start = order[first + (from_farthest_of_another ? (k + size / 3) % size : k)];
       if (seen[start]) continue;
       for (int i = 0; i < n_searches; ++i) {

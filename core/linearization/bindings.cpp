@@ -20,14 +20,15 @@ void bind_linearization(nb::module_& m) {
   def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
   def_kernel<"row_products(motion, row)">(type, &MotionResiduals::row_products, "Fill A m of motions.");
   def_kernel<"add_row_forces(u, force)">(type, &MotionResiduals::add_row_forces, "Add A' u of multipliers.");
-  def_kernel<"error_vjp(u, predecessor_frame, successor_frame)">(type, &MotionResiduals::error_vjp,
-                                 "Fill the gradients by frames of u . delta, of closed joints.");
+  def_kernel<"error_vjp(u, predecessor_frame, successor_frame)">(
+      type, &MotionResiduals::error_vjp, "Fill the gradients by frames of u . delta, of closed joints.");
   nb::class_<TransposedStep> step(m, "TransposedStep", "The transpose of Newton's matrix of an implicit step.");
   def_keeping<"__init__(newton, equations, residual, inertias, compliance, length)">(
       step, construct<TransposedStep, implicit::Newton&, implicit::Equations&, const implicit::Residual&, const Inertias&,
                       View<const double>, double>);
   def_kernel<"solve(motion, end, force, effort, w, u)">(
-      step, &TransposedStep::solve, "Fill w and u of a right-hand side, by Newton's factors; False if refinement with them stalls.");
+      step, &TransposedStep::solve,
+      "Fill w and u of a right-hand side, by Newton's factors; False if refinement with them stalls.");
   def<"transported_forces(start, end, force)">(m, &transported_forces,
                                                "Wrenches on bodies at the end of a step, as wrenches on bodies at its start.");
   def<"displacements(start, end)">(m, &displacements, "Twists (n, 6) from start to end, and B' (n, 6, 6): B dy "
@@ -41,7 +42,8 @@ void bind_linearization(nb::module_& m) {
   def_kernel<"add_pose_derivative_gradients(orientation, velocity, acceleration, rate, curvature, gradients)">(
       m, &add_pose_derivative_gradients, "Add gradients by a state, from gradients by y' and y''.");
   def_kernel<"moved_gradients(curve, h, twist, velocity, gradients)">(
-      m, &moved_gradients, "Add gradients by poses and y' at the start, fill those by C and c, from gradients by `moved`.");
+      m, &moved_gradients,
+      "Add gradients by poses and y' at the start of a PoseCurve, fill those by its curvatures C and c.");
 }
 
 }  // namespace sparsebody

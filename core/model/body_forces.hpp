@@ -43,7 +43,7 @@ struct TrackedCoordinates {
   }
   // Difference of a value from a prescribed one, modulo whole turns.
   template <class T>
-  T gap(Index item, const T& value, double prescribed) const {
+  T prescribed_error(Index item, const T& value, double prescribed) const {
     const T difference = value - T(prescribed);
     return is_angle[item] ? difference - joints::whole_turns(difference) : difference;
   }

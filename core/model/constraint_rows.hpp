@@ -1,4 +1,4 @@
-// Columns of T, or of W, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
+// Columns t of T, or of W, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,8 @@
 
 namespace sparsebody::model {
 
-// t' v_J on both bodies, and the right-hand side of t' (a_s - a_p) = -t' (v_s x v_p) - (dt/dt)' v_J.
+// t' v_J on both bodies, and the right-hand side of t' (a_s - a_p) = -t' (v_s x v_p) - t_dot' v_J; `drift` is t_dot' v_J,
+// of t_dot in S coordinates.
 struct ConstraintRow {
   Force<double> on_predecessor, on_successor;
   double velocity, acceleration;
@@ -20,7 +21,7 @@ inline ConstraintRow constraint_row(const Force<double>& t, double drift, const 
   return {-motion.X_p.transpose(t), X_S.transpose(t), dot(motion.v_J, t), -dot(bias, t) - drift};
 }
 
-// The motions of joints as Python keeps them.
+// The motions of joints, as stored by Python's JointMotion.
 struct JointMotions {
   View<const double, 3> to_successor;  // X_p
   View<const double, 2> arm, velocity, predecessor_velocity;
@@ -86,12 +87,12 @@ inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joi
   Array<double, 3> rows({index.size(), 2, 6});
   run_ranges(index.size(), threads, [&](Index first, Index last) {
     Transform<double> X_p, X_S;
-    for (Index i = first, at = -1; i < last; ++i) {
+    for (Index i = first, last_joint = -1; i < last; ++i) {
       const Index j = joint[index[i]], p = frames.predecessor[j], s = frames.successor[j];
-      if (j != at) {  // rows of a joint lie together
+      if (j != last_joint) {  // rows of a joint are consecutive
         X_S = frames.X_S(j);
         X_p = joint_motion(frames, bodies, j).X_p;
-        at = j;
+        last_joint = j;
       }
       const auto t = Force<double>::load(subspaces[index[i]]);
       if (p >= 0) (-X_p.transpose(t)).store(&rows(i, 0, 0));
@@ -106,7 +107,7 @@ inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joi
   return rows;
 }
 
-// T lambda of every joint, the rows first_row[j] up to first_row[j + 1] of joint j
+// T lambda (n_joints, 6) in S coordinates; joint j has the rows first_row[j] .. first_row[j + 1] - 1.
 inline Array<double, 2> joint_wrenches(View<const Index> first_row, View<const double, 2> subspace,
                                        View<const double> multiplier, int threads) {
   const Index n_joints = first_row.size() - 1;
@@ -119,7 +120,8 @@ inline Array<double, 2> joint_wrenches(View<const Index> first_row, View<const d
   return wrench;
 }
 
-// Wrenches in S, on the successors; their opposites on the predecessors.
+// Adds wrenches (n, 6) in S coordinates to the forces (n_bodies, 6) on the successors, and subtracts them from those on
+// the predecessors, in body coordinates.
 inline void add_joint_wrenches(View<const Index> joint, const JointFrames& frames, const JointMotions& motions,
                                View<const double, 2> wrench, View<double, 2> force) {
   for (Index k = 0; k < joint.size(); ++k)

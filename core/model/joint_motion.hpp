@@ -1,5 +1,7 @@
 // Relative motion at the joints, from the poses and velocities of the bodies. Featherstone (2008), (8.24), (8.7).
 // P and S are the joint frames on predecessor and successor. Body coordinates have their origin at the center of mass.
+// X_P leads from the predecessor's body coordinates to P and X_S from the successor's to S, both constant; X_p leads
+// from the predecessor's to S, and varies.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@ namespace sparsebody::model {
 
 // Nodes of a graph in the frame of the first node of their component.
 struct Placement {
-  Array<Index> label, place;  // component, and when the node was reached, breadth first
+  Array<Index> label, visit_order;  // component, and when the node was reached, breadth first
   Array<double, 3> rotation;  // from the axes of a node to those of its component
   Array<double, 2> offset;    // of the origin of a node
 };
@@ -31,7 +31,7 @@ inline Placement placement(Index n, View<const Index, 2> ends, View<const double
     R.store(&out.rotation(node, 0, 0));
     x.store(&out.offset(node, 0));
     out.label[node] = component;
-    out.place[node] = reached;
+    out.visit_order[node] = reached;
     queue[reached++] = node;
   };
   for (Index start = -1; start < n; ++start) {
@@ -46,9 +46,9 @@ inline Placement placement(Index n, View<const Index, 2> ends, View<const double
         const int side = ends(0, e) == node ? 0 : 1;
         const Index other = ends(1 - side, e);
         if (out.label[other] >= 0) continue;
-        const auto near = Mat3<double>::load(&rotation(side, e, 0, 0));
-        const auto far = Mat3<double>::load(&rotation(1 - side, e, 0, 0));
-        const Mat3<double> R_other = R * near * transpose(far);  // the joint frames coincide
+        const auto R_e = Mat3<double>::load(&rotation(side, e, 0, 0));
+        const auto R_other_e = Mat3<double>::load(&rotation(1 - side, e, 0, 0));
+        const Mat3<double> R_other = R * R_e * transpose(R_other_e);  // the joint frames coincide
         reach(other, R_other,
               x + R * Vec3<double>::load(&point(side, e, 0)) - R_other * Vec3<double>::load(&point(1 - side, e, 0)));
       }
@@ -133,8 +133,8 @@ inline bool share_points(Index n, View<const Index, 2> body, View<const double, 
     const auto load = [&](Index e) { return Vec3<double>::load(&point(body(0, e) == i ? 0 : 1, e, 0)); };
     for (Index a = 0; a < members.size(); ++a)
       for (Index b = a + 1; b < members.size(); ++b) {
-        const Vec3<double> x = load(members[a]), y = load(members[b]), gap = x - y;
-        if (dot(gap, gap) <= tolerance * tolerance * (dot(x, x) + dot(y, y))) return true;
+        const Vec3<double> x = load(members[a]), y = load(members[b]), difference = x - y;
+        if (dot(difference, difference) <= tolerance * tolerance * (dot(x, x) + dot(y, y))) return true;
       }
   }
   return false;

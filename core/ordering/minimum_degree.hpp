@@ -51,10 +51,10 @@ class MinimumDegree {
       rows_left_ += b.size;
       if (phase[i] > lowest_phase) {
         ++b.awaited;
-        held_.push_back(i);
+        later_.push_back(i);
       }
     }
-    std::stable_sort(held_.begin(), held_.end(), [&](Index i, Index j) { return phase[i] < phase[j]; });
+    std::stable_sort(later_.begin(), later_.end(), [&](Index i, Index j) { return phase[i] < phase[j]; });
     head_.assign(rows_left_ + 1, -1);
   }
 
@@ -121,10 +121,10 @@ class MinimumDegree {
 
  private:
   void begin_next_phase() {
-    const Index phase = phase_[held_[n_released_]];
-    for (; n_released_ < Index(held_.size()) && phase_[held_[n_released_]] == phase; ++n_released_) {
-      --blocks_[held_[n_released_]].awaited;
-      enlist(held_[n_released_]);
+    const Index phase = phase_[later_[n_released_]];
+    for (; n_released_ < Index(later_.size()) && phase_[later_[n_released_]] == phase; ++n_released_) {
+      --blocks_[later_[n_released_]].awaited;
+      enlist(later_[n_released_]);
     }
   }
 
@@ -220,7 +220,7 @@ class MinimumDegree {
   std::vector<Block> blocks_;
   std::vector<Element> elements_;  // of every eliminated block
   std::vector<Index> block_list_, element_list_, members_;
-  std::vector<Index> held_;  // blocks of later phases, sorted by them
+  std::vector<Index> later_;  // blocks of later phases, sorted by them
   std::vector<Index> head_;  // of the list of every degree
   Index lowest_ = 0, rows_left_ = 0, n_released_ = 0;
 };

@@ -1,4 +1,6 @@
-// Wrenches that can circulate in single loops. Davies (1981), Mech. Mach. Theory 16:171.
+// Circulations: wrenches, constant along a single loop, that its joints transmit and that no load determines, the states
+// of self-stress of the loop. w is one if w' s = 0 for all freedoms s of its joints. Davies (1981), Mech. Mach. Theory
+// 16:171.
 #pragma once
 
 #include <algorithm>
@@ -26,16 +28,16 @@ struct CycleJoints {
   Index size() const { return start.size() - 1; }
 };
 
-// Vectors of six, of unit length, and room for an orthonormal basis of their span, then of its complement.
+// Vectors of six, of unit length, and an orthonormal basis q of R^6: `rank` rows of their span, then its complement.
 class Basis {
  public:
   double q[6][6];
   Index rank = 0;
-  double gap = 0.0;  // least remainder kept by the largest one dropped
+  double gap = 0.0;  // least remainder of the independent vectors by the largest of the others
 
   void clear() {
     vectors_.clear();
-    std::fill_n(&q[0][0], 36, std::numeric_limits<double>::quiet_NaN());  // what no finite vectors lead to
+    std::fill_n(&q[0][0], 36, std::numeric_limits<double>::quiet_NaN());  // remains if a vector is not finite
   }
   void add(const Vec3<double>& angular, const Vec3<double>& linear) {
     vectors_.resize(vectors_.size() + 6);
@@ -43,7 +45,8 @@ class Basis {
     angular.store(x), linear.store(x + 3);
     normalize(x);
   }
-  // Orthogonalizes the vectors, the largest remainder first, and the unit vectors along.
+  // Orthogonalizes the vectors, the largest remainder first, up to `tolerance`, then unit vectors against them. Remainders
+  // below `noise` count as `noise` in the gap.
   void find(double tolerance, double noise) {
     const Index n = Index(vectors_.size()) / 6;
     vectors_.resize(vectors_.size() + 36);

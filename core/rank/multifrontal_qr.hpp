@@ -1,8 +1,8 @@
 // Rank-revealing multifrontal QR factorization of A' on a tree of parts of the mechanism.
 //
 // An equation is a row of A' y = 0, six for each body in space. The front of a part holds those of its bodies, on the
-// rows of A that lead out of it. Where parts meet, the rows between them are decided, and orthogonal transformations
-// reduce what remains to at most as many equations as rows lead out. A sweep from body to body is a path of parts;
+// rows of A that couple it to others. Where parts meet, the rows between them are decided, and orthogonal transformations
+// reduce what remains to at most as many equations as there are such rows. A sweep from body to body is a path of parts;
 // halves of halves are a binary tree, on which a lattice costs n^1.5 and a decision depends on log n earlier ones.
 // George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8.
 #pragma once
@@ -17,13 +17,13 @@
 
 namespace sparsebody {
 
-// Parts in postorder: part p holds the parts first[p] .. p, is held by parent[p] (-1: none), and body i is added in
-// part_of_body[i].
+// Parts in postorder: part p contains the parts first[p] .. p, is contained in parent[p] (-1: none), and body i is
+// added in part_of_body[i].
 struct PartTree {
   View<const Index> parent, first, part_of_body;
 
-  // The smallest part that holds both.
-  Index meeting(Index a, Index b) const {
+  // The smallest part that contains both.
+  Index common_ancestor(Index a, Index b) const {
     Index part = std::max(a, b);
     while (first[part] > std::min(a, b)) part = parent[part];
     return part;
@@ -31,11 +31,11 @@ struct PartTree {
 };
 
 // The part in which each joint is decided.
-inline std::vector<Index> meeting_parts(const PartTree& tree, View<const Index, 2> ends) {
+inline std::vector<Index> deciding_parts(const PartTree& tree, View<const Index, 2> ends) {
   std::vector<Index> parts(ends.rows());
   for (Index j = 0; j < ends.rows(); ++j) {
     const Index a = ends(j, 0) >= 0 ? ends(j, 0) : ends(j, 1), b = ends(j, 1) >= 0 ? ends(j, 1) : a;
-    parts[j] = tree.meeting(tree.part_of_body[a], tree.part_of_body[b]);
+    parts[j] = tree.common_ancestor(tree.part_of_body[a], tree.part_of_body[b]);
   }
   return parts;
 }
@@ -55,7 +55,7 @@ struct Parts : PartOfRows {
         n_children(tree.parent.size()) {
     std::vector<Index> last_first(ends.rows());
     std::iota(last_first.rbegin(), last_first.rend(), Index(0));
-    decided = grouped(tree.parent.size(), meeting_parts(tree, ends), last_first);
+    decided = grouped(tree.parent.size(), deciding_parts(tree, ends), last_first);
     bodies = grouped(tree.parent.size(), tree.part_of_body);
     position = positions(decided.indices);
     for (const Index parent : tree.parent)
@@ -234,7 +234,7 @@ inline std::vector<Index> independent_parts(const PartTree& tree) {
 
 // |R_jj| of every row of A: what is left of it beside the rows decided before. A row is decided in the smallest part
 // that holds all its bodies; of several, joint by joint, the last one first, and the largest remainder of a joint
-// first. So all rows that a loop makes dependent belong to one joint, and what is kept stays independent when the
+// first. So all rows that a loop makes dependent belong to one joint, and the others stay independent when the
 // mechanism moves. Remainders up to `tolerance` count as zero: the row is dependent, and not used.
 inline Array<double> row_remainders(const PartTree& tree, const PartOfRows& part_of_rows, double tolerance,
                                     int threads) {
@@ -262,17 +262,17 @@ inline Array<double> row_remainders(const PartTree& tree, const PartOfRows& part
 inline double remainder_flops(const PartTree& tree, const PartOfRows& part_of_rows) {
   const auto& [rows, ends, first_row, sizes] = part_of_rows;
   const Index n = tree.parent.size();
-  const std::vector<Index> meeting = meeting_parts(tree, ends);
+  const std::vector<Index> part = deciding_parts(tree, ends);
   std::vector<double> equations(n), decided(n), width(n), below(n);  // width, below: rows that lead out of a part,
   for (Index body = 0; body < sizes.size(); ++body)                  // and out of those that it is made of
     equations[tree.part_of_body[body]] += double(sizes[body]);
   for (Index j = 0; j < ends.rows(); ++j) {
     const double size = double(first_row[j + 1] - first_row[j]);
-    decided[meeting[j]] += size;
+    decided[part[j]] += size;
     for (int side = 0; side < 2; ++side) {
       if (ends(j, side) < 0 || ends(j, 1 - side) < 0) continue;
       width[tree.part_of_body[ends(j, side)]] += size;
-      width[meeting[j]] -= size;
+      width[part[j]] -= size;
     }
   }
   double flops = 0.0;

@@ -11,7 +11,7 @@
 
 namespace sparsebody {
 
-// Least pivot: a power of ten near the underflow limit of 2e-308, whose inverse is finite and may be multiplied by 1e7.
+// Stands for pivots that are zero or negative by rounding: near the underflow limit of 2e-308, with a finite inverse.
 inline constexpr double least_pivot = 1e-300;
 
 // The Schur complement of the rows that touch a body already met and one still to come; an upper triangle.

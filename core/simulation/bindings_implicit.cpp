@@ -64,7 +64,7 @@ void bind_simulation_implicit(nb::module_& m) {
         self.assemble(entries, exact_rows);
         return entries;
       },
-      "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries at one place add up.");
+      "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries of equal indices add up.");
   def_kernel<"set_joint_rows()">(
       type, &Equations::set_joint_rows, "Set the rows A of joints, and the derivatives E of their errors by twists.");
   def_kernel<"row_products(motion, row)">(type, &Equations::row_products, "Fill A m of motions.");
@@ -87,7 +87,9 @@ void bind_simulation_implicit(nb::module_& m) {
                  View<double> inputs, Index n_unknowns, double length) {
         new (self) Newton(equations, factorization_of(factors), start, end, inputs, n_unknowns, length);
       });
-  def<"begin(b, c, share, accuracy)">(newton, &Newton::begin, "Begin a step.");
+  def<"begin(b, c, relative_tolerance, accuracy)">(
+      newton, &Newton::begin,
+      "Begin a step with d(dv/dt) = b dy, dv = c dy; errors allowed: relative to the first correction, and [m].");
   def_kernel<"run()">(
       newton, [](Newton& self) { return int(self.run()); }, "Iterate; return the status.");
   def_kernel<"iterate()">(
@@ -111,7 +113,8 @@ void bind_simulation_implicit(nb::module_& m) {
   def<"point()">(
       newton, [](const Newton& self) { return std::vector<double>(self.point().begin(), self.point().end()); },
       "Return the unknowns at which the matrix was factorized.");
-  def_kernel<"factorize_at(point)">(newton, &Newton::factorize_at, "Factorize the matrix at the unknowns that `point` returned.");
+  def_kernel<"factorize_at(point)">(
+      newton, &Newton::factorize_at, "Factorize the matrix at the unknowns that `point` returned.");
   def<"drop_factors()">(newton, &Newton::drop_factors, "Forget the factors.");
   newton.def_ro("n_iterations", &Newton::n_iterations)
       .def_ro("n_factorizations", &Newton::n_factorizations)
@@ -143,8 +146,11 @@ void bind_simulation_implicit(nb::module_& m) {
       "The gradients (n, 6) of f' T(y) m by y.");
   def<"cross_products(v, m)">(m, of_twists([](const auto& v, const auto& m) { return cross(v, m); }),
                               "v x m of motions (n, 6). Featherstone (2008), eq. (2.33).");
-  def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest angular and linear dv/dt.");
-  def<"next_algorithmic_acceleration(method, start, h, end)">(m, &next_algorithmic_acceleration, "Algorithmic accelerations a (n, 6) of the generalized-alpha method at the end.");
+  def<"predict(method, start, h, end)">(
+      m, &predict, "Fill the unknowns at the end; return the largest angular and linear dv/dt.");
+  def<"next_algorithmic_acceleration(method, start, h, end)">(
+      m, &next_algorithmic_acceleration,
+      "Algorithmic accelerations a (n, 6) of the generalized-alpha method at the end.");
 }
 
 }  // namespace sparsebody

@@ -59,9 +59,10 @@ inline constexpr double largest_residual = 1e-6;     // relative, of a solution 
 inline constexpr double slow_convergence = 0.1;      // contraction of an error beyond which factors are made anew
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same at stages before the end of a step
-inline constexpr double closed_opening = 1e6;        // tolerances; a larger one means that rows are missing
-inline constexpr double rounded_opening = 100.0;     // tolerances, below which corrections stop helping
+inline constexpr double closed_ratio = 1e6;          // of a position error to its tolerance; a larger one means that rows are missing
+inline constexpr double rounded_ratio = 100.0;       // the same, below which corrections stop helping
 inline constexpr int most_corrections = 8;
+inline constexpr double last_node = 1.0 - 1e-12;     // nodes beyond it are the end of a step
 // A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
 // step. There open stages add relative errors of the order of c^4, which depend on which body of a joint is its predecessor,
 // to the local error E of the method, (h w)^4 for a motion with rates w. They may stay open where c^4 <= E / 16, so that
@@ -169,7 +170,8 @@ struct StepStart {
   model::BodyMotions bodies;
   View<const double> coordinate;
   View<const double, 2> acceleration;
-  View<const double> time;      // (s,) of the stages after the first, or of the ends of parts; the last is that of the end
+  View<const double> time;      // (s,) of the stages after the first, or of the ends of parts; the last is that of the end;
+                                // (0,) where several steps are taken
   View<const double, 3> functions;  // (s, n_functions, 3) of LoadsAndRows at these times
 };
 
@@ -286,7 +288,7 @@ class ExplicitSteps {
     curves_.begin({position, orientation, s.velocity.view()}, from.acceleration);
     const double none[] = {0.0};
     curves_.move({none, 1}, {none, 1}, h, s.position, s.orientation, twists_);
-    to_time(from, 0);
+    to_time(from, 0, 1.0);
     put_back(s);
     if (!close(s, false, true, end) || !complete(s, 0, end)) return failed();
     finish(s, end);
@@ -303,7 +305,7 @@ class ExplicitSteps {
     std::fill(largest_pivot_.begin(), largest_pivot_.end(), 0.0);
     for (Index k = 0; k < n_stages; ++k) {
       curves_.move(tableau.pose[k], tableau.rate[k], tableau.node[k] * h, s.position, s.orientation, s.velocity);
-      to_time(from, k);
+      to_time(from, k, tableau.node[k]);
       put_back(s);
       const bool is_end = k + 1 == n_stages;
       const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
@@ -339,7 +341,8 @@ class ExplicitSteps {
     StepEnd end;
     ends_.clear();
     while (passed.n_steps < ends.size() && !(pivot < limits.exchange_ratio * passed.largest_pivot)) {
-      const double h = ends[passed.n_steps] - time;
+      start_time_ = time, end_time_ = ends[passed.n_steps];
+      const double h = end_time_ - start_time_;
       StepEnd next;
       if (!passed.starts_closed) next = step(from, open, false, false, h);
       if (next.status == StepEnd::open) next = step(from, closed, true, false, h);
@@ -377,9 +380,14 @@ class ExplicitSteps {
     end.coordinate = Array<double>(from.coordinate.size());
     return end;
   }
-  // Goes on to the k-th of the step's times.
-  void to_time(const StepStart& from, Index k) {
-    if (from.time.size() > 0) time_ = from.time[k];
+  // Goes on to the k-th of the step's times, at a node.
+  void to_time(const StepStart& from, Index k, double node) {
+    if (from.time.size() > 0) {
+      time_ = from.time[k];
+    } else {
+      const volatile double passed = node * (end_time_ - start_time_);  // rounded, as where `time` is computed
+      time_ = node > last_node ? end_time_ : start_time_ + passed;
+    }
     if (from.functions.size() == 0) return;
     const View<const double, 2> functions = from.functions[k];
     std::copy(functions.begin(), functions.end(), terms_->functions.begin());
@@ -527,33 +535,33 @@ class ExplicitSteps {
     e_.to_user_order(twists_.view(), {});
   }
   // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
-  // pose found. An opening is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
+  // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
   bool close_pose(StageState& s) {
     fill_errors(s.bodies(), delta_, {});
-    double opening = in_tolerances(delta_);
+    double ratio = in_tolerances(delta_);
     bool has_moved = false;
     contraction_ = 1.0;
-    for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
+    for (int step = 0; step < most_corrections && ratio > 1.0; ++step) {
       fill_twists(delta_);
       model::displace(s.position, s.orientation, twists_, trial_);
       retract(retraction_.fixed, trial_.position, trial_.orientation, trial_.position);
       fill_errors({trial_.position.view(), trial_.orientation.view(), s.velocity.view()}, trial_delta_,
                   trial_velocity_error_);
-      const double trial_opening = in_tolerances(trial_delta_);
-      if (!(trial_opening < opening)) break;
-      contraction_ = has_moved ? std::max(contraction_, trial_opening / opening) : trial_opening / opening;
+      const double trial_ratio = in_tolerances(trial_delta_);
+      if (!(trial_ratio < ratio)) break;
+      contraction_ = has_moved ? std::max(contraction_, trial_ratio / ratio) : trial_ratio / ratio;
       has_moved = true;
-      const bool is_slow = trial_opening > rounded_opening && trial_opening > slow_convergence * opening;
+      const bool is_slow = trial_ratio > rounded_ratio && trial_ratio > slow_convergence * ratio;
       std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
       std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
-      opening = trial_opening;
+      ratio = trial_ratio;
       if (is_slow && !refactorize(s)) return false;
     }
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
-    return largest(delta_, inverse_tolerance_.view()) <= closed_opening;
+    return largest(delta_, inverse_tolerance_.view()) <= closed_ratio;
   }
   // Corrects the velocity until |T' v_J| is below n_tolerances, times the speed. The factors are expected to reduce it by
-  // the ratio contraction_ by which they reduced the opening.
+  // the ratio contraction_ by which they reduced the position errors.
   void close_velocity(StageState& s, double n_tolerances) {
     const View<double, 2> v = s.velocity;
     s.correction = s.speed = 0.0;
@@ -591,8 +599,9 @@ class ExplicitSteps {
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
   View<const double> near_;        // coordinates at the start of the step
   double time_ = 0.0;              // of the stage
+  double start_time_ = 0.0, end_time_ = 0.0;  // of the newest of several steps
   double start_speed_ = 0.0;       // of the step, or negligible_speed; what remains at a turning point is no measure
-  double contraction_ = 1.0;       // of the opening by the factors in use
+  double contraction_ = 1.0;       // of the position errors by the factors in use
   bool is_stopped_ = false;        // by the control
   bool keeps_stages_ = false;
   Array<double, 3> stages_;

@@ -39,11 +39,13 @@ inline std::pair<double, double> predict(const AlphaCoefficients& method, const 
 }
 
 // a_1 = ((v_1 - v_0) / h - (1 - gamma) a_0) / gamma
-inline Array<double, 2> next_algorithmic_acceleration(const AlphaCoefficients& method, const AlphaStart& start, double h, const End& end) {
+inline Array<double, 2> next_algorithmic_acceleration(const AlphaCoefficients& method, const AlphaStart& start,
+                                                      double h, const End& end) {
   auto algorithmic = Array<double, 2>::uninitialized(start.algorithmic.shape());
-  for (Index k = 0; k < algorithmic.size(); ++k)
-    algorithmic.data()[k] = (end.velocity.data()[k] -
-                      (start.velocity.data()[k] + h * (1.0 - method.gamma) * start.algorithmic.data()[k])) / (h * method.gamma);
+  for (Index k = 0; k < algorithmic.size(); ++k) {
+    const double v_0 = start.velocity.data()[k], a_0 = start.algorithmic.data()[k], v_1 = end.velocity.data()[k];
+    algorithmic.data()[k] = (v_1 - (v_0 + h * (1.0 - method.gamma) * a_0)) / (h * method.gamma);
+  }
   return algorithmic;
 }
 

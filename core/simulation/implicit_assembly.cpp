@@ -40,7 +40,7 @@ void Equations::assemble(Triplets& out, bool exact_rows) {
     const auto [M, D, K] = body_matrices(i);
     add_block(i, K, D * tangent[i], M * tangent[i]);
   }
-  for (Index k = 0; k < of_.loads.body.size(); ++k) add_block(of_.loads.body[k], load_stiffness(k), {}, {});
+  for (Index k = 0; k < tables_.loads.body.size(); ++k) add_block(tables_.loads.body[k], load_stiffness(k), {}, {});
   // The change of a number by the motions of two bodies.
   const auto add_rates = [&](Index row, const OfBoth& number, const Index (&body)[2]) {
     for (int side = 0; side < 2; ++side)
@@ -78,7 +78,7 @@ void Equations::assemble(Triplets& out, bool exact_rows) {
         out.add(row, 6 * n + first + l, -compliance_.entries[first_entry + k * terms.n_rows + l]);
     }
   });
-  const model::PointSprings& springs = of_.points;
+  const model::PointSprings& springs = tables_.points;
   for (Index k = 0; k < springs.size(); ++k) {
     const Index body[2] = {springs.first[k], springs.second[k]};
     const model::PointLine<OfBoth> line(springs, k, motion<OfBoth>(body[0], 0), motion<OfBoth>(body[1], 1));
@@ -88,13 +88,13 @@ void Equations::assemble(Triplets& out, bool exact_rows) {
 }
 
 void Equations::set_joint_rows() {
-  joint_rows_.resize(of_.joints.size());
+  joint_rows_.resize(tables_.joints.size());
   ConnectionTerms<Directions> terms;
-  visit_joints(of_.joints.kind, of_.joints.parameter, [&]<class J>(Index j, const J& joint) {
+  visit_joints(tables_.joints.kind, tables_.joints.parameter, [&]<class J>(Index j, const J& joint) {
     const Index p = connections_[j].body[0], s = connections_[j].body[1];
     JointRows& of = joint_rows_[j];
-    of.X_s = of_.joints.frames.X_S(j);
-    const auto at = model::joint_motion(of_.joints.frames.X_P(j), of.X_s, motions_[p], motions_[s]);
+    of.X_s = tables_.joints.frames.X_S(j);
+    const auto at = model::joint_motion(tables_.joints.frames.X_P(j), of.X_s, motions_[p], motions_[s]);
     of.X_p = at.X_p;
     const Transform<Directions> X = model::with_rates(at.X);
     joint.error(X, terms.delta);
@@ -135,22 +135,22 @@ void Equations::add_error_forces(View<const double> u, View<double, 2> force, Vi
     const Force<double> on_p = -of.X_p.transpose(f);
     if (body[0] >= 0) on_p.add_to(&force(body[0], 0));
     if (predecessor_frame.empty()) continue;
-    (of_.joints.frames.X_P(j) * on_p).add_to(&predecessor_frame(j, 0));
+    (tables_.joints.frames.X_P(j) * on_p).add_to(&predecessor_frame(j, 0));
     f.add_to(&successor_frame(j, 0));
   }
 }
 
 void Equations::assemble_acceleration_errors(Triplets& out, View<double> error) {
   std::fill(error.begin(), error.end(), 0.0);
-  visit_joints(of_.joints.kind, of_.joints.parameter, [&]<class J>(Index j, const J& joint) {
+  visit_joints(tables_.joints.kind, tables_.joints.parameter, [&]<class J>(Index j, const J& joint) {
     const auto& [body, first, n_rows, first_entry] = connections_[j];
     if (n_rows == 0) return;
     static constexpr double at_rest[6] = {};
     const auto moving = [&](int side) {
       return in_time(motion<OfBoth>(body[side], side), body[side] < 0 ? at_rest : &end_.acceleration(body[side], 0));
     };
-    const Transform<InTime> X_S(of_.joints.frames.X_S(j));
-    const auto at = model::joint_motion(Transform<InTime>(of_.joints.frames.X_P(j)), X_S, moving(0), moving(1));
+    const Transform<InTime> X_S(tables_.joints.frames.X_S(j));
+    const auto at = model::joint_motion(Transform<InTime>(tables_.joints.frames.X_P(j)), X_S, moving(0), moving(1));
     const auto add = [&](Index row, const Force<InTime>& t) {
       const OfBoth rate = dot(at.v_J, t).rate[0];  // d/dt of t' v_J
       error[row] = rate.value;
@@ -166,9 +166,9 @@ void Equations::assemble_acceleration_errors(Triplets& out, View<double> error) 
     const auto columns = joint.constraint_force_subspace(at.X);
     for (std::size_t k = 0; k < columns.size(); ++k) add(first + Index(k), columns[k]);
     for (Index a = first_item_[j]; a < first_item_[j + 1]; ++a) {
-      const Index item = items_[a], row = of_.coordinates.row[item];
+      const Index item = items_[a], row = tables_.coordinates.row[item];
       if constexpr (J::info.n_velocities > 0)
-        if (row >= 0) add(row, joints::active_force_subspace(joint, at.X)[of_.coordinates.index[item]]);
+        if (row >= 0) add(row, joints::active_force_subspace(joint, at.X)[tables_.coordinates.index[item]]);
     }
   });
 }

@@ -29,10 +29,10 @@ double largest(double a, double b) { return b > a || b != b ? b : a; }
 
 Equations::Equations(const Bodies& bodies, const model::SystemTables& tables, const Compliance& compliance,
                      const Start& start, const End& end, const Inputs& inputs, const Residual& residual)
-    : bodies_(bodies), of_(tables), compliance_(compliance), start_(start), end_(end), inputs_(inputs),
+    : bodies_(bodies), tables_(tables), compliance_(compliance), start_(start), end_(end), inputs_(inputs),
       residual_(residual), n_rows_(residual.row.size()), motions_(n_bodies()), root_(n_bodies()), remainder_(n_bodies()),
       shear_(tables.joints.size() + tables.elements.size()) {
-  const auto& [joints, coordinates, springs, points, elements, loads] = of_;
+  const auto& [joints, coordinates, springs, points, elements, loads] = tables_;
   for (Index j = 0; j < joints.size(); ++j)
     connections_.push_back({{joints.frames.predecessor[j], joints.frames.successor[j]}, joints.first_row[j],
                             joints.first_row[j + 1] - joints.first_row[j], compliance_.first_entry[j]});
@@ -72,7 +72,7 @@ void Equations::move() {
 Index Equations::evaluate() {
   move();
   std::fill(residual_.force.begin(), residual_.force.end(), 0.0);
-  const Index bad = model::add_point_forces(of_.points, inputs_.point_effort,
+  const Index bad = model::add_point_forces(tables_.points, inputs_.point_effort,
                                             {end_.position, end_.orientation, end_.velocity}, residual_.force);
   if (bad >= 0) return bad;
   add_body_forces();
@@ -109,9 +109,9 @@ void Equations::add_body_forces() {
                            Wrench{{}, mass * transpose_times(R, g)};
     (inertial - applied).store(&residual_.force(i, 0));
   }
-  for (Index k = 0; k < of_.loads.body.size(); ++k) {
-    const Index i = of_.loads.body[k];
-    (-of_.loads.in_body(k, motions_[i].R).about(-of_.loads.at(k))).add_to(&residual_.force(i, 0));
+  for (Index k = 0; k < tables_.loads.body.size(); ++k) {
+    const Index i = tables_.loads.body[k];
+    (-tables_.loads.in_body(k, motions_[i].R).about(-tables_.loads.at(k))).add_to(&residual_.force(i, 0));
   }
 }
 
@@ -141,7 +141,7 @@ void Equations::velocity_errors(View<const double> prescribed_rate, View<double>
     double* const of_joint = &error[connections_[j].first_row];
     for (int k = 0; k < terms.n_rows; ++k) of_joint[k] = dot(terms.v_J, Wrench::load(terms.rows[k]));
   });
-  const View<const Index> row = of_.coordinates.row;
+  const View<const Index> row = tables_.coordinates.row;
   for (Index item = 0; item < row.size(); ++item)
     if (row[item] >= 0) error[row[item]] -= prescribed_rate[prescribed_of_item_[item]];
 }

@@ -65,7 +65,7 @@ struct Residual {
   View<double> row;
 };
 
-// Entries of K + c D + b M; those at one place add up.
+// Entries of K + c D + b M; those of equal indices add up.
 struct Triplets {
   std::vector<Index> row, column;
   std::vector<double> stiffness, damping, inertia;
@@ -170,7 +170,7 @@ class Equations {
   template <class T>
   void set_element(Index element, bool with_rate, ConnectionTerms<T>& terms) const;
   void factorize_compliance(double c);
-  void load_residual(const Connection& connection, double* row) const;
+  void copy_row_residual(const Connection& connection, double* row) const;
   static void shear(const ConnectionTerms<double>& terms, const Transform<double> (&X)[2], const Index (&body)[2],
                     Shear& out, Matrix6 (&block)[2]);
   void add_body_forces();
@@ -178,7 +178,7 @@ class Equations {
   Matrix6 load_stiffness(Index load) const;
 
   Bodies bodies_;
-  model::SystemTables of_;
+  model::SystemTables tables_;
   Compliance compliance_;
   Start start_;
   End end_;

@@ -65,10 +65,10 @@ Equations::BodyMatrices Equations::body_matrices(Index i) const {
 
 // The part of K of a load [n; f] in world axes at a point r of a body.
 Matrix6 Equations::load_stiffness(Index load) const {
-  const auto [n, f] = of_.loads.in_body(load, motions_[of_.loads.body[load]].R);
+  const auto [n, f] = tables_.loads.in_body(load, motions_[tables_.loads.body[load]].R);
   Matrix6 K;
-  if (!of_.loads.in_world[load]) return K;
-  K.add_block(0, 0, Mat3<double>::skew(of_.loads.at(load)) * Mat3<double>::skew(-f) - Mat3<double>::skew(n));
+  if (!tables_.loads.in_world[load]) return K;
+  K.add_block(0, 0, Mat3<double>::skew(tables_.loads.at(load)) * Mat3<double>::skew(-f) - Mat3<double>::skew(n));
   K.add_block(3, 0, Mat3<double>::skew(-f));
   return K;
 }
@@ -141,10 +141,10 @@ void Equations::factorize_compliance(double c) {
     const Connection& of = connections_[j];
     const int m = int(of.n_rows);
     double* const C = row_root_.data() + of.first_entry;
-    if (const Index k = j - of_.joints.size(); k >= 0) {
+    if (const Index k = j - tables_.joints.size(); k >= 0) {
       double inverse[36], column[6];
       for (int i = 0; i < m; ++i)
-        for (int l = 0; l < m; ++l) inverse[i * m + l] = (i == l ? 1.0 : 0.0) + c * of_.elements.damping(k, i, l);
+        for (int l = 0; l < m; ++l) inverse[i * m + l] = (i == l ? 1.0 : 0.0) + c * tables_.elements.damping(k, i, l);
       cholesky(m, inverse);
       for (int i = 0; i < m; ++i) {
         std::fill_n(column, 6, 0.0);
@@ -159,9 +159,9 @@ void Equations::factorize_compliance(double c) {
 }
 
 // The residuals of the rows of a connection; those of elements times C, so that the matrix is symmetric.
-void Equations::load_residual(const Connection& of, double* row) const {
+void Equations::copy_row_residual(const Connection& of, double* row) const {
   std::copy_n(&residual_.row[of.first_row], of.n_rows, row);
-  if (&of - connections_.data() >= of_.joints.size())
+  if (&of - connections_.data() >= tables_.joints.size())
     multiply_by_product(int(of.n_rows), &row_root_[of.first_entry], row);
 }
 
@@ -176,7 +176,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     H[i].add_block(3, 0, Mat3<double>::skew(0.5 * b * M(3, 3) * y.linear));
     H[i].add_block(3, 3, Mat3<double>::skew(0.5 * b * M(3, 3) * y.angular));
   }
-  for (Index k = 0; k < of_.loads.body.size(); ++k) H[of_.loads.body[k]] += load_stiffness(k);
+  for (Index k = 0; k < tables_.loads.body.size(); ++k) H[tables_.loads.body[k]] += load_stiffness(k);
   std::fill(rows.begin(), rows.end(), 0.0);
   factorize_compliance(c);
   for_connections(true, [&](Index j, const ConnectionTerms<double>& terms) {
@@ -198,7 +198,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     if (m == 0) return;
     forward_columns<12>(m, &row_root_[first_entry], &rows(first, 0, 0));
   });
-  const auto& [joints, coordinates, springs, points, elements, loads] = of_;
+  const auto& [joints, coordinates, springs, points, elements, loads] = tables_;
   const Index first_point = n_rows_ + springs.item.size();
   for (Index k = 0; k < points.size(); ++k) {
     const Index body[2] = {points.first[k], points.second[k]};
@@ -245,7 +245,7 @@ void Equations::right_side(View<double> rhs) const {
       constexpr int m = n_rows;
       const Shear& shear = shear_[&of - connections_.data()];
       double row[m];
-      load_residual(of, row);
+      copy_row_residual(of, row);
       for (int side = 0; side <= shear.is_two_sided; ++side) {
         if (of.body[side] < 0) continue;
         const double* const Y = shear.Y(side);

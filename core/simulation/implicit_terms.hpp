@@ -52,8 +52,8 @@ decltype(auto) Equations::motion(Index body, [[maybe_unused]] int side) const {
 template <class T>
 [[gnu::noinline]] void Equations::add_coordinates(Index j, const Transform<T>& pose, bool with_rate,
                                                   ConnectionTerms<T>& terms) {
-  const model::TrackedCoordinates& tracked = of_.coordinates;
-  const model::CoordinateSprings& springs = of_.springs;
+  const model::TrackedCoordinates& tracked = tables_.coordinates;
+  const model::CoordinateSprings& springs = tables_.springs;
   visit_joint(int(tracked.kind[j]), tracked.parameter[j], [&]<class J>(const J& joint) {
     constexpr joints::JointInfo info = J::info;
     if constexpr (info.n_velocities > 0) {
@@ -68,8 +68,8 @@ template <class T>
         value = tracked.continued(item, value, start_.coordinate[item]);
         if constexpr (std::is_same_v<T, double>) end_.coordinate[item] = value;
         if (row >= 0) {
-          const Index local = row - of_.joints.first_row[j];
-          terms.delta[local] = tracked.gap(item, value, inputs_.prescribed[prescribed_of_item_[item]]);
+          const Index local = row - tables_.joints.first_row[j];
+          terms.delta[local] = tracked.prescribed_error(item, value, inputs_.prescribed[prescribed_of_item_[item]]);
           W[k].store(terms.rows[local]);
           mu[k] = mu[k] + T(end_.multiplier[row]);
         }
@@ -99,7 +99,7 @@ template <class T>
 // z + D dz/dt, dz/dx, and the wrench (dz/dx)' mu with its derivative.
 template <class T>
 void Equations::set_element(Index k, bool with_rate, ConnectionTerms<T>& terms) const {
-  const model::ElasticElements& elements = of_.elements;
+  const model::ElasticElements& elements = tables_.elements;
   const Transform<double> X = model::joint_motion(elements.frames, motions_, k).X;
   const auto rows = [&] {
     if constexpr (std::is_same_v<T, double>) {
@@ -111,7 +111,7 @@ void Equations::set_element(Index k, bool with_rate, ConnectionTerms<T>& terms) 
     }
   };
   const model::ElasticRows<T> z = rows();
-  const double* const mu = end_.multiplier.data() + connections_[of_.joints.size() + k].first_row;
+  const double* const mu = end_.multiplier.data() + connections_[tables_.joints.size() + k].first_row;
   terms.n_rows = z.n_rows, terms.is_element = true, terms.has_rate = with_rate, terms.wrench = {};
   for (int i = 0; i < z.n_rows; ++i) {
     std::copy_n(z.rows[i], 6, terms.rows[i]);
@@ -125,20 +125,20 @@ void Equations::set_element(Index k, bool with_rate, ConnectionTerms<T>& terms) 
 template <class T, class F>
 void Equations::for_connections(bool with_rate, F f) {
   ConnectionTerms<T> terms;
-  const auto place = [&](const model::JointFrames& frames, Index j) {
+  const auto set_frames = [&](const model::JointFrames& frames, Index j) {
     terms.X_s = Transform<T>(frames.X_S(j));
     const auto at = model::joint_motion(Transform<T>(frames.X_P(j)), terms.X_s, motion<T>(frames.predecessor[j], 0),
                                         motion<T>(frames.successor[j], 1));
     terms.X_p = at.X_p, terms.v_J = at.v_J;
     return at.X;
   };
-  visit_joints(of_.joints.kind, of_.joints.parameter, [&]<class J>(Index j, const J& joint) {
-    const Transform<T> X = place(of_.joints.frames, j);
+  visit_joints(tables_.joints.kind, tables_.joints.parameter, [&]<class J>(Index j, const J& joint) {
+    const Transform<T> X = set_frames(tables_.joints.frames, j);
     terms.n_rows = int(connections_[j].n_rows);
     terms.springs.clear();
     std::fill(terms.delta, terms.delta + 7, T(0.0));
     joint.error(X, terms.delta);
-    const double* const lambda = end_.multiplier.data() + of_.joints.first_row[j];
+    const double* const lambda = end_.multiplier.data() + tables_.joints.first_row[j];
     const auto columns = joint.constraint_force_subspace(X);
     for (std::size_t k = 0; k < columns.size(); ++k) columns[k].store(terms.rows[k]);
     terms.wrench = combination(columns, lambda);
@@ -153,10 +153,10 @@ void Equations::for_connections(bool with_rate, F f) {
     f(j, terms);
   });
   terms.springs.clear();
-  for (Index k = 0; k < of_.elements.size(); ++k) {
-    place(of_.elements.frames, k);
+  for (Index k = 0; k < tables_.elements.size(); ++k) {
+    set_frames(tables_.elements.frames, k);
     set_element(k, with_rate, terms);
-    f(of_.joints.size() + k, terms);
+    f(tables_.joints.size() + k, terms);
   }
 }
 

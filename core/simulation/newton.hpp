@@ -1,4 +1,4 @@
-// Newton's method on the equations of an implicit step, by factors that are kept as long as it converges.
+// Newton's method on the equations of an implicit step, by factors that are reused as long as it converges.
 //
 // The factors are those of [H A'; A -C], the matrix less R (implicit_equations.hpp): the couplings of bodies by
 // wrenches outside the span of T, and the skew parts of their blocks. So convergence is linear: Deuflhard (2011), Newton Methods for Nonlinear Problems,
@@ -48,7 +48,7 @@ class Newton {
   // The correction for the present residuals by the newest factors.
   const Correction& solve();
 
-  // The point of the factors at hand: b, c and all that they depend on; zeros where none are to be kept.
+  // The point of the factors at hand: b, c and all that they depend on; zeros if they are not to be reused.
   View<const double> point() const { return point_.view(); }
   // Makes the factors again that were made at such a point.
   void factorize_at(View<const double> point);

@@ -7,7 +7,7 @@
 namespace sparsebody::simulation {
 
 inline constexpr int most_pose_corrections = 20;
-inline constexpr double slow_pose_convergence = 0.3;  // of an opening by a correction; slower near a singular pose
+inline constexpr double slow_pose_convergence = 0.3;  // of position errors by a correction; slower near a singular pose
 
 // x with A x = b, by Cramer's rule.
 inline Vec3<double> solve(const Mat3<double>& A, const Vec3<double>& b) {
@@ -99,7 +99,7 @@ class VariationalSteps : public ExplicitSteps<E> {
     kick_.resize(s.position.shape(0)), momentum_.resize(kick_.size()), turned_.resize(kick_.size());
     fill_kick(s, bodies);
     for (Index k = 0; k < parts.size(); ++k) {
-      this->to_time(from, k);
+      this->to_time(from, k, 1.0);
       if (!substep(s, k, bodies, parts[k] * h)) return this->failed();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     }
@@ -157,16 +157,16 @@ class VariationalSteps : public ExplicitSteps<E> {
       }
       model::displace(s.position, s.orientation, twists_, trial_);
       this->fill_errors({trial_.position.view(), trial_.orientation.view(), s.velocity.view()}, trial_delta_, {});
-      const double opening = this->in_tolerances(trial_delta_);
-      const bool is_slow = !(opening < slow_pose_convergence * before);
-      if (opening <= 1.0 || (is_slow && opening <= rounded_opening)) {
+      const double ratio = this->in_tolerances(trial_delta_);
+      const bool is_slow = !(ratio < slow_pose_convergence * before);
+      if (ratio <= 1.0 || (is_slow && ratio <= rounded_ratio)) {
         for (Index i = 0; i < Index(kick_.size()); ++i)
           turned_[i] = transpose_times(model::rotation_of(s.orientation, i), model::rotation_of(trial_.orientation, i));
         std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
         return true;
       }
       if (is_slow) return false;
-      before = opening;
+      before = ratio;
       this->fill_twists(trial_delta_);
       for (Index i = 0; i < Index(kick_.size()); ++i)
         momentum_[i] += (1.0 / h) * bodies.momentum(i, Motion<double>::load(&twists_(i, 0)));

@@ -1,4 +1,4 @@
-// Numbers of 31 digits: unevaluated sums of two doubles. Dekker (1971), Numer. Math. 18:224;
+// Double-double arithmetic: unevaluated sums of two doubles, 31 digits. Dekker (1971), Numer. Math. 18:224;
 // Hida, Li and Bailey (2001), Quad-double arithmetic, sec. 2.
 #pragma once
 
@@ -17,17 +17,18 @@ struct DoubleDouble {
   DoubleDouble(double high_, double low_) : high(high_), low(low_) {}
   explicit operator double() const { return high; }
 
-  // a b, exactly
+  // two-product: a b, exactly
   static DoubleDouble product(double a, double b) {
     const double p = a * b;
     return {p, std::fma(a, b, -p)};
   }
-  // a + b and its rounding error, where |a| >= |b|
+  // quick two-sum: a + b and its rounding error, for |a| >= |b|
   static DoubleDouble ordered_sum(double a, double b) {
     const double s = a + b;
     return {s, b - (s - a)};
   }
 
+  // two-sums of the high parts, (s, e), and of the low ones, (t, f), renormalized
   SB_EXACT friend DoubleDouble operator+(const DoubleDouble& a, const DoubleDouble& b) {
     const double s = a.high + b.high, back_s = s - a.high;
     const double e = (a.high - (s - back_s)) + (b.high - back_s);

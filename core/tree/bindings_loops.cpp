@@ -49,7 +49,7 @@ void bind_tree(nb::module_& m) {
   def_kernel<"projected_inertia(pattern, H, G, n_independent)">(m, &projected_inertia);
 
   def<"coordinate_groups(expanded_parent, last, group, local)">(m, &coordinate_groups);
-  def_kernel<"fill_whitened_rows(blocks, groups, K, pattern, L, X)">(m, &fill_whitened_rows);
+  def_kernel<"fill_scaled_rows(blocks, groups, K, pattern, L, X)">(m, &fill_scaled_rows);
   def_kernel<"solve_delassus(groups, X, A, k, size, worst, tolerance, force, w)">(m, &solve_delassus);
 
   def_kernel<"fill_loop_rows(links, table, position, motion, rows, gamma)">(m, &fill_loop_rows);

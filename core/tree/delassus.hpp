@@ -1,8 +1,8 @@
 // The Delassus matrix A = K H^-1 K' = X' X of loop forces, A lambda = b, through H = L' L and X = L'^-1 K'.
 // Featherstone (2008), sec. 8.5, method 2.
 //
-// X has entries from the joints of a loop to the world, so that A couples loops that stand on a common joint,
-// and no others: groups of them. Its columns are sorted by the bodies that the loops end at, so that
+// X has entries from the joints of a loop to the world, so that A couples loops whose paths to the world have a
+// common joint, and no others: groups of them. Its columns are sorted by the bodies that the loops end at, so that
 // those of each row are consecutive, [low, high); others are not touched.
 #pragma once
 
@@ -58,8 +58,8 @@ inline std::tuple<std::vector<Index>, Array<Index>, Array<Index>> coordinate_gro
   return {std::move(owner), std::move(low), std::move(high)};
 }
 
-// X = L'^-1 K'
-inline void fill_whitened_rows(const BlockLayout& blocks, const DelassusGroups& groups, View<const double> K,
+// X = L'^-1 K', rows of K scaled by the factors of H = L' L, so that A = K H^-1 K' = X' X.
+inline void fill_scaled_rows(const BlockLayout& blocks, const DelassusGroups& groups, View<const double> K,
                                const BranchPattern& pattern, View<const double> L, View<double> X) {
   std::fill(X.begin(), X.end(), 0.0);
   for (const Index g : range(0, groups.size())) {

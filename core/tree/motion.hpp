@@ -2,8 +2,8 @@
 // subspaces.
 //
 // A link is a body in the axes of its own frame on its tree joint, with the origin there: S on the successor, or P on
-// the predecessor where the tree runs from successor to predecessor. The near frame of a joint is the one on the
-// parent, the far frame that of the link.
+// the predecessor where the tree runs from successor to predecessor. The proximal frame of a joint is the one on the
+// parent, the distal frame that of the link.
 #pragma once
 
 #include <ranges>
@@ -36,12 +36,12 @@ struct LinkIndices {
 
 // A row of Links.constants in Python.
 struct LinkConstants {
-  Mat3 near;           // near frame to the parent link's axes
-  Vec3 near_point;     // and its origin there
-  Mat3 frame;          // the link's axes to body axes
-  Vec3 frame_point;    // and its origin from the center of mass there
-  Vec3 com;            // center of mass in link axes
-  Symmetric3 inertia;  // about the center of mass in link axes
+  Mat3 proximal;        // proximal frame to the parent link's axes
+  Vec3 proximal_point;  // and its origin there
+  Mat3 frame;           // the link's axes to body axes
+  Vec3 frame_point;     // and its origin from the center of mass there
+  Vec3 com;             // center of mass in link axes
+  Symmetric3 inertia;   // about the center of mass in link axes
   double mass;
   double parameter;    // pitch or length
 };

@@ -51,20 +51,22 @@ inline LinkInertia inertia_in_world(const LinkConstants& link, const Mat3& R) {
     const double* q_i = q.data() + first_position;
     const double* qd_i = qd.data() + first;
     Motion* S = motion.S.data() + first;
-    JointFrames frames = near_frame(links, motion.pose, i);
+    JointFrames frames = proximal_frame(links, motion.pose, i);
     Motion v_J, c_J;  // v_J = S qd, c_J = (dS/dt) qd
     if constexpr (std::is_same_v<J, Revolute>) {
-      frames.far = turned_about_z(frames.near, frames.sign() * q_i[0]), frames.far_origin = frames.near_origin;
+      frames.distal = turned_about_z(frames.proximal, frames.sign() * q_i[0]);
+      frames.distal_origin = frames.proximal_origin;
     } else if constexpr (std::is_same_v<J, Prismatic>) {
-      frames.far = frames.near;
-      frames.far_origin = frames.near_origin + frames.sign() * q_i[0] * frames.near.column(2);
+      frames.distal = frames.proximal;
+      frames.distal_origin = frames.proximal_origin + frames.sign() * q_i[0] * frames.proximal.column(2);
     } else {
-      frames.place_far(joint.pose(q_i));
+      frames.place_distal(joint.pose(q_i));
     }
     if constexpr (MovesAlongAxes<J>) {
       unrolled<0, J::n>([&](auto k) SB_UNROLL {
         S[k] = frames.sign() * along(frames.S_axes(), J::axes[k]);
-        if constexpr (std::is_same_v<J, Free>) S[k] = frames.to_link() * S[k];  // others turn about both origins
+        // axes of all other types pass through both origins
+        if constexpr (std::is_same_v<J, Free>) S[k] = frames.to_link() * S[k];
         v_J += S[k] * qd_i[k];
       });
     } else {
@@ -78,11 +80,11 @@ inline LinkInertia inertia_in_world(const LinkConstants& link, const Mat3& R) {
       v_J = frames.to_world(own);
       if constexpr (requires { joint.drift(X, own); }) c_J = frames.to_world(joint.drift(X, own));
     }
-    motion.pose[i] = {frames.far, {frames.far_origin}};
+    motion.pose[i] = {frames.distal, {frames.distal_origin}};
     const Motion v = parent < 0 ? v_J : motion.X(i) * motion.v[parent] + v_J;  // v = X v_parent + v_J
     motion.v[i] = v;
     motion.c[i] = c_J + cross(v, v_J);                                         // c = c_J + v x v_J
-    motion.inertia[i] = inertia_in_world(links[i], frames.far);
+    motion.inertia[i] = inertia_in_world(links[i], frames.distal);
   });
   std::copy(qd.begin(), qd.end(), motion.qd.begin());
 }
@@ -116,20 +118,20 @@ inline PlacedLink place_link(const Links& links, const BodyStates& bodies, const
 
 // The motion of all links at a state of the bodies.
 [[gnu::flatten]] inline void motion_from_bodies(const Links& links, const BodyStates& bodies,
-                                                                 const TreeMotion& motion) {
+                                                const TreeMotion& motion) {
   visit_links(links, [&]<class J>(Index i, const J& joint) {
     const Index first = links.first_velocity(i);
     Motion* S = motion.S.data() + first;
     double* qd = motion.qd.data() + first;
-    const auto [far, d, v, v_J] = place_link(links, bodies, motion, i);
+    const auto [distal, d, v, v_J] = place_link(links, bodies, motion, i);
     Motion c_J;
     if constexpr (MovesAlongAxes<J>) {
-      Mat3 axes = far;  // of S
+      Mat3 axes = distal;  // of S
       Shift to_link;
       const double sign = double(links.indices[i].direction);
       if (sign < 0.0) {
         const JointFrames frames = joint_frames(links, motion.pose, i);
-        axes = frames.near, to_link = frames.to_link();
+        axes = frames.proximal, to_link = frames.to_link();
       }
       const Motion own = v_J.about(-to_link.d);
       unrolled<0, J::n>([&](auto k) SB_UNROLL {

@@ -21,7 +21,7 @@ constexpr Index not_reached = -2;
 
 enum class Search : Index { breadth_first, depth_first, least_depth };
 
-// The number after the last of each subtree.
+// One past the last body of each subtree; parents before children, subtrees contiguous.
 inline Array<Index> subtree_ends(View<const Index> parent) {
   Array<Index> ends(parent.size());
   std::iota(ends.begin(), ends.end(), 1);
@@ -193,7 +193,7 @@ class JointGraph {
     Index least = count(tree_joint);
     for (int pass = 0; pass < most_passes; ++pass) {
       std::vector<Index> trial(tree_joint.begin(), tree_joint.end());
-      if (!rehang(freedoms, movable, trial)) return;
+      if (!change_parents(freedoms, movable, trial)) return;
       const Index nonzeros = count(trial);
       if (nonzeros >= least) return;
       std::copy(trial.begin(), trial.end(), tree_joint.begin());
@@ -203,8 +203,8 @@ class JointGraph {
 
  private:
   static constexpr double last_resort = 1e12;  // added to the key of free joints, beyond every depth
-  static constexpr int most_passes = 20;
-  static constexpr Index free_freedoms = 6;
+  static constexpr int most_passes = 20;            // each lowers nnz(H)
+  static constexpr Index free_freedoms = 6;         // of a body that no joint leads to
 
   // A tree in preorder, with the freedoms of each body's tree joint.
   struct Numbered {
@@ -236,7 +236,7 @@ class JointGraph {
   }
   // Changes the parents of bodies where that makes nnz(H) less, none in a part of the tree already changed; returns how
   // many.
-  Index rehang(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const {
+  Index change_parents(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const {
     const auto [body, parent, own] = numbered(tree_joint, freedoms);
     const Index n = body.size();
     const std::vector<Index> number = positions(body);
@@ -271,7 +271,7 @@ class JointGraph {
     return n_moves;
   }
 
-  Incidence joints_;             // the joints of each node, in order
+  Incidence joints_;         // the joints of each node, in order
   std::vector<Index> ends_;  // (n_joints, 2)
   UnionFind groups_;         // of bodies that required joints connect
 };

@@ -73,14 +73,14 @@ def with_replaced_joints(
     remaining = np.flatnonzero(keep)
     names = [mechanism.joint_names[j] for j in remaining.tolist()]
     known, type_index = connections.distinct_types(names, [types[j] for j in remaining.tolist()])
-    of_kept = replace(
+    others = replace(
         joints.take(remaining),
         types=known,
         type_index=type_index,
         predecessor_frame=_turned(joints.predecessor_frame, turns)[remaining],
         successor_frame=_turned(joints.successor_frame, turns)[remaining],
     )
-    return Mechanism.of_columns(mechanism, (mechanism.body_names, bodies), (names, of_kept))
+    return Mechanism.of_columns(mechanism, (mechanism.body_names, bodies), (names, others))
 
 
 def _turned(frames: Frames, turns: FloatArray) -> Frames:

@@ -247,7 +247,7 @@ def pose_at(system: System, state: State, dynamics: ForwardDynamics | None = Non
     return Pose(dynamics, state, motion, axes, origin, circulating)
 
 
-def clearness(work: FloatArray) -> float:
+def least_singular_value(work: FloatArray) -> float:
     """Return the least singular value of a matrix with no more rows than columns; 0 without any.
 
     Rounding can leave a replacement without freedoms of its own, and what is infinite does no work.
@@ -295,10 +295,10 @@ def _together(works: list[tuple[Choice, list[FloatArray]]], n: int, size: int) -
         if len({choice.joint for choice in choices}) < n:
             continue
         at_poses = zip(*(work for _, work in group), strict=True)
-        clear = min(clearness(np.concatenate(parts)) for parts in at_poses)
-        if clear > LEAST_SINGULAR_VALUE:
-            ranked.append((clear, choices))
-    best = max((clear for clear, _ in ranked), default=0.0)
+        sigma = min(least_singular_value(np.concatenate(parts)) for parts in at_poses)
+        if sigma > LEAST_SINGULAR_VALUE:
+            ranked.append((sigma, choices))
+    best = max((sigma for sigma, _ in ranked), default=0.0)
     ranked.sort(key=lambda item: item[0] < EQUIVALENT_SHARE * best)
     return [choices for _, choices in ranked[:MOST_CHOICES]]
 
@@ -321,10 +321,11 @@ def choose_in_cluster(
     lengths = reactions.joint_sizes(system)
 
     def greedy(order: IntArray, may_remove: bool) -> Choices:
-        """Choose until nothing is left, the clearest of those that save most rows first.
+        """Choose until nothing is left; of those that save most rows, that of largest sigma first.
 
-        What is left only shrinks, so a choice is looked at again only when it comes first: Minoux
-        (1978), on accelerated greedy algorithms.
+        sigma is the least singular value of a choice's work on the remaining wrenches. It can only
+        decrease, so that it is computed again only for the choice that comes first: Minoux (1978),
+        on accelerated greedy algorithms.
         """
         wrench, remaining, taken = null.copy(), size, dict[int, Choice]()
         flat = wrench.reshape(-1, n_vectors)  # the same memory
@@ -344,10 +345,10 @@ def choose_in_cluster(
                 work = (
                     pose.extra(system, choice, float(lengths[choice.joint])) @ wrench[order[slot]]
                 )
-                clear = clearness(work)
-                if clear < LEAST_WORK:
+                sigma = least_singular_value(work)
+                if sigma < LEAST_WORK:
                     continue
-                again = (-round(clear, 2), slot, k, choice)
+                again = (-round(sigma, 2), slot, k, choice)
                 if waiting and again[:3] > waiting[0][:3]:
                     heappush(waiting, again)
                     continue

@@ -45,14 +45,14 @@ class Inspection:
     generic: GenericMobility  # what counting alone says
     generic_in_plane: GenericMobility | None  # None unless planar
     certain: bool  # the rank decision shows a clear gap
-    redundancy_gap: float | None  # smallest kept over largest dropped pivot, None without any
+    redundancy_gap: float | None  # as RankDecision.gap; None without a decision
     redundancy_method: str
     redundancy_doubt: str  # why it is not certain
     initial_error: float  # largest joint error of the pose as given [rad, m]
     initial_error_joint: str | None
     residual: float  # relative, of the accelerations at the start
     dropped_residual: float  # relative, of the rows left out
-    condition_number: float  # of the kept rows, scaled to unit norm
+    condition_number: float  # of the independent rows, scaled to unit norm
     forward_error: float  # of the accelerations, relative, that rounding can cause
     ordering: str
     factorization: str
@@ -134,8 +134,8 @@ def inspect_mechanism(
     reactions = determined_reactions(system, state, dynamics=dynamics)
     begin()
     explained: dict[str, Any] = dynamics.explain()
-    gap = np.abs(SystemMotion(system, system.initial_state).position_error)
-    worst = int(np.argmax(gap)) if len(gap) else None
+    error = np.abs(SystemMotion(system, system.initial_state).position_error)
+    worst = int(np.argmax(error)) if len(error) else None
     redundant = np.sort(system.row_joint[dynamics.redundant_rows]).tolist()
     of_counts = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows")
     of_dynamics = ("reduced_bodies", "subgroups", "rank")
@@ -156,7 +156,7 @@ def inspect_mechanism(
         generic=generic_mobility(system),
         generic_in_plane=(generic_mobility_in_plane(system, state) if dynamics.is_planar else None),
         certain=bool(explained["redundancy_certain"]),
-        initial_error=0.0 if worst is None else float(gap[worst]),
+        initial_error=0.0 if worst is None else float(error[worst]),
         initial_error_joint=(
             None if worst is None else system.joint_names[system.row_joint[worst]]
         ),
@@ -209,8 +209,8 @@ class ClosedLoops:
     is_properly_constrained: bool
     nearby_mobilities: tuple[int, ...] | None
     is_singular: bool | None  # mobility is another nearby
-    configurations: int | None  # found with the same independent coordinates
-    held: tuple[str, ...]  # the joints of these
+    configurations: int | None  # with these independent coordinates the same
+    fixed_coordinates: tuple[str, ...]  # "coordinate 0 of joint 'crank-pivot'", for instance
 
 
 def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
@@ -222,13 +222,13 @@ def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
     is_small = system.n_bodies <= MOST_BODIES
     nearby = nearby_mobilities(clusters.tree, state) if is_small and properties.mobility else None
     configurations, tree = None, clusters.tree
-    held: tuple[str, ...] = ()
-    with suppress(ModelError):  # spherical joints have no coordinates to hold
+    fixed_coordinates: tuple[str, ...] = ()
+    with suppress(ModelError):  # spherical joints have no coordinates that could be fixed
         if is_small:
             configurations = len(assemblies(tree, state))
             explicit = LoopsProjection(tree.system, tree).explicit_at(state)
             in_loop = (int(k) for k in explicit.independent if clusters.layout.local[k] >= 0)
-            held = tuple(tree.velocity_name(k) for k in in_loop)
+            fixed_coordinates = tuple(tree.velocity_name(k) for k in in_loop)
     names = ("freedoms", "loops", "constraints", "rank", "overconstraint")
     return ClosedLoops(
         tree=TREE,
@@ -238,5 +238,5 @@ def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
         nearby_mobilities=nearby,
         is_singular=None if nearby is None else any(n != properties.mobility for n in nearby),
         configurations=configurations,
-        held=held,
+        fixed_coordinates=fixed_coordinates,
     )

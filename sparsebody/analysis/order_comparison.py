@@ -67,8 +67,8 @@ class OrderingComparison:
         """Return the comparison with an order of the mechanism's blocks or scalar rows.
 
         They are those of the matrix in use, or of the whole [M A'; A 0] with all rows of all
-        joints, of which joints without a kept row are then left out. Raises ShapeError if the order
-        fits neither; the message lists the lengths that do.
+        joints, of which those without independent rows are then left out. Raises ShapeError if the
+        order fits neither; the message lists the lengths that do.
         """
         structure = self.structure
         if structure is None:
@@ -82,7 +82,9 @@ class OrderingComparison:
                 slot[:n], slot[n + joints_in_use] = np.arange(n), n + np.arange(len(joints_in_use))
                 slots = slot[np.concatenate([np.arange(n), n + candidate.joints])[blocks]]
                 sequence, n_missing = slots[slots >= 0], int(np.count_nonzero(slots < 0))
-                comment = f"{n_missing} joints without kept rows left out" if n_missing else ""
+                comment = (
+                    f"{n_missing} joints without independent rows omitted" if n_missing else ""
+                )
                 comment = "; ".join(filter(None, (remark, comment)))
                 joints = [structure.system.joint_names[j] for j in structure.joints]
                 lines = judge_order(structure.pattern, sequence, name, comment, joints)
@@ -175,7 +177,7 @@ def compared(
 
 @dataclass(frozen=True, eq=False)
 class ForeignComparison:
-    """The orders of somebody's matrix; `block` tells its blocks by those of the comparison."""
+    """The orders of a user's matrix; `block` maps its blocks to those of the comparison."""
 
     comparison: OrderingComparison
     block: IntArray  # (n_blocks,)

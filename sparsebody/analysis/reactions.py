@@ -81,15 +81,15 @@ class Circulations:
 
 
 def joint_sizes(system: System) -> FloatArray:
-    """Return (n_joints,) distances of the joints from the centers of mass that they hold [m]."""
+    """Return (n_joints,) largest distance of each joint from its bodies' centers of mass [m]."""
     sizes = np.zeros(system.n_joints)
     for body, point in (
         (system.predecessor, system.predecessor_point),
         (system.successor, system.successor_point),
     ):
         sizes = np.maximum(sizes, np.where(body >= 0, np.linalg.norm(point, axis=1), 0.0))
-    usual = float(np.median(sizes[sizes > 0.0])) if np.any(sizes > 0.0) else 1.0
-    return np.where(sizes > 1e-6 * usual, sizes, usual)  # less is rounding of coordinates
+    median = float(np.median(sizes[sizes > 0.0])) if np.any(sizes > 0.0) else 1.0
+    return np.where(sizes > 1e-6 * median, sizes, median)  # less is rounding of coordinates
 
 
 def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArray]:
@@ -187,6 +187,7 @@ def null_vectors(
         A[in_basis].T.tocsc(),
         A[~in_basis].T @ w,
     )
+    # part.rows have unit norm: multipliers of the rows of A are those of unit rows over the norm
     return part.index, np.divide(scaled, norm, out=np.zeros_like(scaled), where=norm > 0.0)
 
 
@@ -224,7 +225,9 @@ def _least_squares(
 
 
 COMPONENTS = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
-Remedies = Mapping[str, tuple[str, int]]  # words and the constraints that they remove, by joint
+Remedies = Mapping[
+    str, tuple[str, int]
+]  # by joint: what to do, and how many constraints it removes
 NO_REMEDIES: Remedies = {}
 
 
@@ -234,12 +237,12 @@ class ReactionReport:
 
     joint_names: Names
     carried: BoolArray  # (n_joints, 6) components that the constraints can exert, moments first
-    unique: BoolArray  # (n_joints, 6) components that are determined; zero ones are
-    freedom: IntArray  # (n_joints,) dimension of each wrench's indeterminate part
+    unique: BoolArray  # (n_joints, 6) components that are determined, those always zero included
+    n_indeterminate: IntArray  # (n_joints,) dimension of the indeterminate part of each wrench
     dimension: int  # of the null space of A'
     component: IntArray  # (n_joints,) biconnected component; -1 for joints without rows
     component_dimension: IntArray  # (n_components,)
-    shared_dimension: IntArray  # (n_components,) of it, what no single loop accounts for
+    shared_dimension: IntArray  # (n_components,) the part of it that no single loop accounts for
     circulations: Circulations
     gap: float  # smallest indeterminate component by largest unique one
     certain: bool  # whether that is clear, and both ways to count redundant rows agree
@@ -267,7 +270,9 @@ class ReactionReport:
         index = np.cumsum(dimension > 0) - 1
         is_redundant = dimension[cycles.cycle] > 0
         joint, loop = cycles.edge[is_redundant], index[cycles.cycle[is_redundant]]
-        start = np.concatenate([[0], np.cumsum(np.bincount(joint, minlength=len(self.freedom)))])
+        start = np.concatenate(
+            [[0], np.cumsum(np.bincount(joint, minlength=len(self.n_indeterminate)))]
+        )
         return start.astype(np.intp), loop[np.argsort(joint, kind="stable")].astype(np.intp)
 
     def loops_of(self, joint: int) -> list[int]:
@@ -276,22 +281,22 @@ class ReactionReport:
         return [int(loop) for loop in loops[start[joint] : start[joint + 1]]]
 
     def lines(self, remedies: Remedies = NO_REMEDIES) -> Iterator[str]:
-        """Say it joint by joint, those with something indeterminate only.
+        """Return a line for each joint with indeterminate components, and why they are.
 
         With `remedies` by joint, such as ("replace by point-on-line", 3).
         """
-        for j in np.flatnonzero(self.freedom):
+        for j in np.flatnonzero(self.n_indeterminate):
             name = self.joint_names[int(j)]
-            known = _words(self.carried[j] & self.unique[j])
-            known = f"{known} unique; " if known else ""
-            open_ones = _words(~self.unique[j])
+            unique = _words(self.carried[j] & self.unique[j])
+            unique = f"{unique} unique; " if unique else ""
+            indeterminate = f"{_words(~self.unique[j])} indeterminate"
             words, n = remedies.get(name, ("", 0))
             in_loops = self.redundant_loops[self.loops_of(int(j))]
-            everything = self.circulations.dimension[in_loops].sum()
-            everything += self.shared_dimension[self.component[j]]
-            what = ("it" if n == 1 else "them") if n == everything else f"{n} of them"
+            n_all = self.circulations.dimension[in_loops].sum()
+            n_all += self.shared_dimension[self.component[j]]
+            what = ("it" if n == 1 else "them") if n == n_all else f"{n} of them"
             remedy = f"; {words} to remove {what}" if words else ""
-            yield f"joint {name!r}: {known}{open_ones} not: {self._reason(int(j))}{remedy}"
+            yield f"joint {name!r}: {unique}{indeterminate}: {self._reason(int(j))}{remedy}"
 
     def _reason(self, joint: int) -> str:
         parts = []
@@ -306,11 +311,11 @@ class ReactionReport:
     def __str__(self) -> str:
         if self.is_unique:
             return "all determined"
-        joints = np.count_nonzero(self.freedom)
+        n, joints = len(self.joint_names), np.count_nonzero(self.n_indeterminate)
         doubt = "" if self.certain else ", NOT certain"
         return (
-            f"{self.dimension} dimensions not determined, at {joints} of {len(self.freedom)} "
-            f"joints{doubt} ({self.method})"
+            f"{self.dimension} dimensions not determined, at {joints} of {n} joints{doubt} "
+            f"({self.method})"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -332,10 +337,10 @@ class ReactionReport:
                     "joint": self.joint_names[int(j)],
                     "unique": _named(self.carried[j] & self.unique[j]),
                     "indeterminate": _named(~self.unique[j]),
-                    "dimension": int(self.freedom[j]),
+                    "dimension": int(self.n_indeterminate[j]),
                     "loops": self.loops_of(int(j)),
                 }
-                for j in np.flatnonzero(self.freedom)
+                for j in np.flatnonzero(self.n_indeterminate)
             ],
         }
 
@@ -398,7 +403,7 @@ def determined_reactions(
     -------
     ReactionReport
         `certain` is False where the numbers leave doubt: look at the gap then. With "loops" it is
-        False too where single loops do not tell everything.
+        also False where circulations involve several loops.
     """
     check_name(method, METHODS, "method")
     state = consistent_state(system) if state is None else state
@@ -415,7 +420,7 @@ def determined_reactions(
     by_loops = np.zeros(len(size), dtype=np.intp)  # dimensions of their circulations
     np.add.at(by_loops, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
     unique = loops.share <= CIRCULATION_TOLERANCE
-    sample, gap = loops.sample, _clearness(loops.share)
+    sample, gap = loops.sample, _gap(loops.share)
     carried = np.zeros((system.n_joints, 6))  # the largest part of some row
     np.maximum.at(carried, system.row_joint, np.abs(constraint.subspace))
     is_open = size > (0 if method == "random" else by_loops)
@@ -437,7 +442,7 @@ def determined_reactions(
         joint_names=system.joint_names,
         carried=carried > 1e-12,  # more than rounding of unit rows
         unique=unique,
-        freedom=_ranks(np.where(unique[:, :, None], 0.0, sample)),
+        n_indeterminate=_ranks(np.where(unique[:, :, None], 0.0, sample)),
         dimension=int(np.maximum(size, by_loops).sum()),
         component=component,
         component_dimension=np.maximum(size, by_loops),
@@ -449,8 +454,8 @@ def determined_reactions(
     )
 
 
-def _clearness(share: FloatArray) -> float:
-    """Return the smallest part that counts by the largest that does not."""
+def _gap(share: FloatArray) -> float:
+    """Return the ratio of the smallest share above CIRCULATION_TOLERANCE to the largest below."""
     is_large = share > CIRCULATION_TOLERANCE
     least = float(np.min(share, where=is_large, initial=np.inf))
     return least / max(float(np.max(share, where=~is_large, initial=0.0)), REMAINDER_FLOOR)

@@ -72,11 +72,11 @@ def rows_on_bodies(
 
 @dataclass(frozen=True, eq=False)
 class KKTStructure:
-    """Which rows of which joints enter the matrix; joints without a kept row are not in it."""
+    """Which rows of which joints enter the matrix; joints without any are not in it."""
 
     pattern: BlockPattern  # bodies first, then the joints of `joints`
     joints: IntArray  # (n_dual,) joint of each dual block
-    rows: IntArray  # (n_kept,) kept constraint rows, in order
+    rows: IntArray  # indices of the constraint rows of the matrix, in order
     system: System
 
     def matrix(self, constraint: ConstraintRows) -> SaddleMatrix:
@@ -88,7 +88,7 @@ class KKTStructure:
         return SaddleMatrix(self.pattern, *inertias, rows)
 
     def right_hand_side(self, force: FloatArray, acceleration: FloatArray) -> FloatArray:
-        """Return (n_rows of the pattern,): forces (n_bodies, 6), then the kept accelerations."""
+        """Return (n_rows of the pattern,): forces (n_bodies, 6), then accelerations of the rows."""
         return np.concatenate([force.ravel(), acceleration[self.rows]])
 
 

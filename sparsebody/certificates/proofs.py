@@ -122,11 +122,11 @@ def _by_rules(sample: Members, larger: Members) -> Proof | None:
     period = sample[n_steps].member.n_bodies - smallest
     compared = _bodies([*sample, *larger])
     exactly = "exactly" if rules.is_exact else "(by one of alternatives for some subtrees)"
-    way = "on one branch" if rules.is_sweep else "on several branches"
+    where = "on one branch" if rules.is_sweep else "on several branches"
     return Proof(
         kind="rules",
         width=width,
-        statement=f"from {_count(smallest)} on the elimination tree grows {way}, with a period "
+        statement=f"from {_count(smallest)} on the elimination tree grows {where}, with a period "
         f"of {_count(period)}: {rules.n_rules} rules and {len(rules.listed)} small subtrees are "
         f"closed under growth, so that all sizes have the same {len(used)} productions, with "
         f"fronts of {width} rows at most (induction over the size of subtrees)",

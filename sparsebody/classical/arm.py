@@ -12,8 +12,10 @@ from sparsebody.classical import arm_links
 from sparsebody.errors import ModelError
 from sparsebody.model import Frame, Frames, Mechanism, Prismatic, Revolute, columns, numbered
 
-_THIN = 1e-9  # relative; rods and point masses, without inertia about an axis, are links as well
-_CANCELLED = 1e-14  # relative to mass times squared distance, of moments moved to the center
+# Relative moments up to which inertias of rods and point masses count as zero about an axis
+_INERTIA_TOLERANCE = 1e-9
+# Rounding of inertias that were moved to the center, relative to mass times squared distance
+_SHIFT_TOLERANCE = 1e-14
 
 
 def check_links(
@@ -35,9 +37,9 @@ def _check_finite(rows: FloatArray, what: str) -> None:
 
 
 def _check_inertia(mass: float, com: FloatArray, inertia: FloatArray, who: str) -> None:
-    """As of any body, except that a rod or a point mass may have moments of zero, to rounding."""
+    """Raise ModelError unless a body, a rod or a point mass can have this inertia, to rounding."""
     if 0.0 < mass < np.inf and np.isfinite(inertia).all():
-        slack = _THIN * np.abs(inertia).max() + _CANCELLED * mass * com @ com
+        slack = _INERTIA_TOLERANCE * np.abs(inertia).max() + _SHIFT_TOLERANCE * mass * com @ com
         least, middle, largest = np.linalg.eigvalsh(inertia)
         is_symmetric = np.abs(inertia - inertia.T).max() <= slack
         if is_symmetric and abs(least) <= slack and largest <= least + middle + slack:
@@ -76,7 +78,7 @@ def parents_of(parent: Sequence[int] | None, n: int) -> IntArray:
 
 
 CONVENTIONS = ("standard", "modified")
-_ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle
+_RIGHT_ANGLE_TOLERANCE = 1e-15  # of cosines and sines that are zero but for rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +128,8 @@ class Arm:
         ----------
         table : (n, 4) array_like
             Rows (theta, d, a, alpha) [rad, m, m, rad] at q = 0. Standard: A_i = Rz(theta) Tz(d)
-            Tx(a) Rx(alpha), the frame at the far end of its link. Modified: Rx(alpha) Tx(a)
-            Rz(theta) Tz(d), the frame at the near end, alpha and a being those of the link before.
+            Tx(a) Rx(alpha), the frame at the distal end of its link. Modified: Rx(alpha) Tx(a)
+            Rz(theta) Tz(d), the frame at the proximal end, alpha and a of the link before.
         mass : (n,) array_like
             [kg].
         com : (n, 3) array_like
@@ -172,7 +174,7 @@ class Arm:
             ("inertia", tensors, (n, 3, 3)),
         ):
             if value.shape != shape:
-                raise ModelError(f"arm: {what} has shape {value.shape}; the table asks for {shape}")
+                raise ModelError(f"arm: {what} has shape {value.shape}; the table needs {shape}")
         check_links(rows, masses, centers, tensors, are_diagonals)
         revolute = joint_types(joints, n)
         theta, d, a, alpha = rows.T.copy()
@@ -184,7 +186,7 @@ class Arm:
             raise ModelError(f"arm: convention is {convention!r}; give one of {CONVENTIONS}")
         if parent is not None:
             raise ModelError("arm: a tree needs modified parameters; give convention='modified'")
-        for i in range(n):  # to the frame at the near end
+        for i in range(n):  # to the frame at the proximal end
             R = np.asarray(spatial.rotation_about([1.0, 0.0, 0.0], alpha[i]))
             centers[i] = R @ centers[i] + [a[i], 0.0, 0.0]
             tensors[i] = R @ tensors[i] @ R.T
@@ -256,9 +258,9 @@ class Arm:
         )
         names = numbered("joint-{}", range(1, self.n + 1))
         types = [Revolute() if is_revolute else Prismatic() for is_revolute in self.revolute]
-        near, links = Frames(zero.translation, turns(zero.rotation)), np.arange(self.n)
+        proximal, links = Frames(zero.translation, turns(zero.rotation)), np.arange(self.n)
         mechanism.add_joints(
-            names, types, self.parent, links, predecessor_frame=near, successor_frame=Frame()
+            names, types, self.parent, links, predecessor_frame=proximal, successor_frame=Frame()
         )
         return mechanism
 
@@ -266,8 +268,8 @@ class Arm:
 def _cosine_and_sine(angle: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return both, those of right angles exactly."""
     cosine, sine = np.cos(angle), np.sin(angle)
-    cosine[np.abs(cosine) < _ROUNDED] = 0.0
-    sine[np.abs(sine) < _ROUNDED] = 0.0
+    cosine[np.abs(cosine) < _RIGHT_ANGLE_TOLERANCE] = 0.0
+    sine[np.abs(sine) < _RIGHT_ANGLE_TOLERANCE] = 0.0
     return cosine, sine
 
 

@@ -140,7 +140,7 @@ def source_argument(
 
 # ---- options ----------------------------------------------------------------------------------
 
-eager_option = partial(  # kept for the options that are read after it
+eager_option = partial(  # in the context, where options that are read later find it
     click.option,
     is_eager=True,
     expose_value=False,
@@ -150,20 +150,20 @@ flag = partial(click.option, is_flag=True)
 file_option = partial(click.option, type=PATH)
 
 
-def kept_flag(option: str, text: str) -> Callable[[C], C]:
-    """Return what adds a flag that `is_given` tells of, anywhere in a command."""
+def context_flag(option: str, text: str) -> Callable[[C], C]:
+    """Return a decorator that adds a flag for `is_given`, anywhere in a command."""
     return eager_option(option, is_flag=True, help=text)
 
 
 def is_given(name: str) -> bool:
-    """Whether a kept flag, such as "json", was given to the command that runs, if any."""
+    """Whether a context flag, such as "json", was given to the command that runs, if any."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(name))
 
 
-json_option = kept_flag("--json", "Print JSON on stdout, and nothing else there.")
-quiet_option = kept_flag("--quiet", "Show no progress.")
-overwrite_option = kept_flag("--overwrite", "Replace existing files.")
+json_option = context_flag("--json", "Print JSON on stdout, and nothing else there.")
+quiet_option = context_flag("--quiet", "Show no progress.")
+overwrite_option = context_flag("--overwrite", "Replace existing files.")
 
 
 def name_option(

@@ -123,7 +123,7 @@ def _print_reactions(inspection: Inspection, remedies: dict[str, tuple[str, int]
     for line in lines:
         click.echo(f"  {line}")
     # freedom: the dimension of the indeterminate part of a reaction
-    if n_more := int((inspection.reactions.freedom > 0).sum()) - len(lines):
+    if n_more := int((inspection.reactions.n_indeterminate > 0).sum()) - len(lines):
         click.echo(f"  and {n_more} joints more; --json lists all")
 
 
@@ -226,5 +226,6 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
         others = " or ".join(map(str, loops.nearby_mobilities))
         facts["pose"] = f"singular: mobility {others} nearby" if loops.is_singular else "regular"
     if loops.configurations is not None:
-        facts["configurations"] = f"{loops.configurations} found with {out.listed(loops.held)} held"
+        fixed = out.listed(loops.fixed_coordinates)
+        facts["configurations"] = f"{loops.configurations} with {fixed} fixed"
     return facts

@@ -46,12 +46,12 @@ _INTERRUPTED = 130
 )
 @click.option("--output", type=arg.FILE, help="HDF5 file, written while the run goes on.")
 @arg.flag("--resume", help="Go on with an output that was interrupted.")
-@arg.kept_flag("--overwrite", "Replace an existing output.")
+@arg.context_flag("--overwrite", "Replace an existing output.")
 @click.option("--record-step", type=arg.SECONDS, help="Default: every step, 0.01 with auto.")
 @arg.flag("--record-reactions", help="Record the wrenches of the joints too.")
 @arg.solver_options
 @arg.reduction_option
-@arg.kept_flag("--quiet", "Print no summary and show no progress.")
+@arg.context_flag("--quiet", "Print no summary and show no progress.")
 @arg.json_option
 def simulate(source: arg.Source, output: Path | None, resume: bool, **options: Any) -> None:
     """Simulate MECHANISM from its initial state; record the motion in an HDF5 file.

@@ -43,7 +43,7 @@ _PIXELS = arg.Parsed("WxH", _pixels, "is no size such as 1280x720, of 64 to 8192
 @click.option("--view", type=click.Choice(viewer.VIEWS), default="default", help="Likewise.")
 @click.option("--theme", type=click.Choice(viewer.THEMES), default="light", help="Likewise.")
 @arg.flag("--reactions", help="Draw reaction forces as arrows in picture and film.")
-@arg.kept_flag("--recover", "Show what can be read of a damaged trajectory.")
+@arg.context_flag("--recover", "Show what can be read of a damaged trajectory.")
 @arg.overwrite_option
 @arg.json_option
 def view(
@@ -152,8 +152,8 @@ _FORMATS = ("png", "svg", "pdf")
 @click.option("--body", "bodies", multiple=True, metavar="NAME", help="Body to trace; may repeat.")
 @click.option("--instants", type=click.IntRange(1, 24), default=6, help="In pictures of a motion.")
 @click.option("--format", "suffix", type=click.Choice(_FORMATS), default="png")
-@arg.kept_flag("--overwrite", "Replace existing pictures.")
-@arg.kept_flag("--recover", "Draw what can be read of a damaged trajectory.")
+@arg.context_flag("--overwrite", "Replace existing pictures.")
+@arg.context_flag("--recover", "Draw what can be read of a damaged trajectory.")
 @arg.solver_options
 @arg.json_option
 def plot(

@@ -116,7 +116,7 @@ def report(results: Path, output: Path | None, smallest: float, **formats: bool)
 @arg.sizes_option("bodies", "8,32,128", "Numbers of bodies.  [default: 8,32,128]")
 @click.option("--forms", type=arg.WORDS, help="Only these, of kkt, quasi-definite, schur.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random parameters, velocities.")
-@arg.kept_flag("--overwrite", "Replace a corpus that is there.")
+@arg.context_flag("--overwrite", "Replace a corpus that is there.")
 @arg.flag("--verify", help="Write nothing: check the files of a corpus.")
 @arg.quiet_option
 @arg.json_option

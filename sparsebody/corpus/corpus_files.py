@@ -141,7 +141,7 @@ def write_problem(problem: CorpusProblem, request: Record, folder: Path) -> Reco
     facts = problems.problem_record(problem, request["seed"])
     facts |= {"folder": folder.name, "files": _write_mechanism(problem, facts, draft)}
     matrices = []
-    for rows in ("all", "kept") if facts["redundant_rows"] else ("all",):
+    for rows in ("all", "independent") if facts["redundant_rows"] else ("all",):
         for name in request["forms"]:
             form = problems.form_of(problem, name, rows)
             matrices.append(_write_form(problem, form, draft))
@@ -188,15 +188,20 @@ def write_json(document: Record, path: Path) -> None:
 
 
 def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dict[str, str]:
-    """Write A, the kept rows and the graphs; return the names of the files."""
-    endings = {"constraints": "A.mtx", "kept_rows": "kept.mtx", "graph": "graph.graphml"}
-    endings["quotient_graph"] = "quotient.graph"
+    """Write A, the independent rows and the graphs; return the names of the files."""
+    endings = {
+        "constraints": "A.mtx",
+        "independent_rows": "independent.mtx",
+        "graph": "graph.graphml",
+        "quotient_graph": "quotient.graph",
+    }
     files = {kind: f"{problem.name}_{ending}" for kind, ending in endings.items()}
     rows, keep = constraint_matrix(problem.matrix("all")), problem.decision.keep
     what = header(facts, "constraint rows A on the bodies, all of them")
     write_matrix(rows, folder / files["constraints"], what)
     counted = f"independent rows of A, counted from 1: {facts['rank']} of {len(keep)}"
-    write_array(np.flatnonzero(keep) + 1, folder / files["kept_rows"], header(facts, counted))
+    of_rows = folder / files["independent_rows"]
+    write_array(np.flatnonzero(keep) + 1, of_rows, header(facts, counted))
     text = "\n".join(nx.generate_graphml(body_joint_graph(problem), named_key_ids=True))
     writing.write_text(folder / files["graph"], text + "\n")
     write_metis(problem.structure("all").pattern, folder / files["quotient_graph"])
@@ -205,13 +210,13 @@ def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dic
 
 def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
     """Write a matrix and what belongs to it; return its record."""
-    name = f"{problem.name}_{form.name}" + ("" if form.rows == "all" else "_kept")
-    solution, places = f"{form.reference.kind} solution x of K x = b", problem.positions()
+    name = f"{problem.name}_{form.name}" + ("" if form.rows == "all" else "_independent")
+    solution, positions = f"{form.reference.kind} solution x of K x = b", problem.positions()
     contents: dict[str, tuple[str, str, Any]] = {
         "matrix": (".mtx", FORMS[form.name], form.matrix),
         "right_hand_side": ("_b.mtx", "right-hand side b of the matrix of this name", form.right),
         "solution": ("_x.mtx", solution, form.reference.x),
-        "coordinates": ("_coord.mtx", "places x, y, z of the blocks [m]", places[form.blocks]),
+        "coordinates": ("_coord.mtx", "centers x, y, z of the blocks [m]", positions[form.blocks]),
     }
     files = {kind: name + ending for kind, (ending, *_) in contents.items()}
     files["blocks"] = f"{name}_blocks.json"
@@ -242,7 +247,7 @@ def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:
 def header(record: Record, what: str) -> list[str]:
     """Return the comment at the head of a Matrix Market file, in the SuiteSparse collection's way.
 
-    It has what tells the file; the index has the rest.
+    It identifies the file; the index has the rest.
     """
     return [
         f"name: sparsebody/{record['name']}",
@@ -261,18 +266,18 @@ def body_joint_graph(problem: CorpusProblem) -> nx.MultiDiGraph:
     """Return bodies as nodes and joints as edges from predecessor to successor, all by name.
 
     A body weighs as many as it has freedoms, a joint as many as it has constraint rows; both have
-    the number of their block, and a place x, y, z in the world [m]. The world weighs nothing.
+    the number of their block, and a position x, y, z in the world [m]. The world weighs nothing.
     """
-    system, place = problem.system, problem.positions().tolist()
+    system, position = problem.system, problem.positions().tolist()
     n = system.n_bodies
     graph = nx.MultiDiGraph(name=problem.name)
     graph.add_node(WORLD, weight=0, block=-1)
     for i, name in enumerate(system.body_names):
-        x, y, z = place[i]
+        x, y, z = position[i]
         graph.add_node(name, weight=6, block=i, x=x, y=y, z=z)
     names = [*system.body_names, WORLD]  # -1 is the last
     for j, name in enumerate(system.joint_names):
-        x, y, z = place[n + j]
+        x, y, z = position[n + j]
         rows = int(system.first_row[j + 1] - system.first_row[j])
         ends = names[system.predecessor[j]], names[system.successor[j]]
         graph.add_edge(*ends, key=name, weight=rows, block=n + j, x=x, y=y, z=z)

@@ -4,7 +4,7 @@
     quasi-definite  [M A'; A -delta I] [a; y] = [f; b]  (a regularized problem: its own a, y)
     schur           A M^-1 A' y = A M^-1 f - b
 
-Each with all rows of A or with the kept, independent ones. Where rows are redundant, KKT and Schur
+Each with all rows of A or with the independent ones. Where rows are redundant, KKT and Schur
 matrices of all rows are singular: their reference solution has the y of least norm, and the
 right-hand side is the product with it, so that it is consistent to the last digit. Records tell
 ranks, inertias and condition numbers; spectra are exact in small matrices, estimates in large ones.
@@ -59,18 +59,18 @@ class CorpusProblem:
 
     @cached_property
     def decision(self) -> RankDecision:
-        """Which rows are kept, and how sure that is."""
+        """Which rows are independent, and how certain that is."""
         classes = subgroups.loop_classes(self.system)
         decision = rank_decision(self.system, self.state, "remove", RANK_TOLERANCE, classes)
         every = np.ones(self.system.n_rows, dtype=np.bool_)
         return RankDecision(every, np.inf, True, "no rows") if decision is None else decision
 
     def structure(self, rows: str) -> KKTStructure:
-        """Return bodies and joints with "all" rows, or with the "kept" ones."""
-        return kkt_structure(self.system, self.decision.keep if rows == "kept" else None)
+        """Return bodies and joints with "all" rows, or with the "independent" ones."""
+        return kkt_structure(self.system, self.decision.keep if rows == "independent" else None)
 
     def matrix(self, rows: str) -> SaddleMatrix:
-        """Return M and A with "all" rows, or with the "kept" ones."""
+        """Return M and A with "all" rows, or with the "independent" ones."""
         structure, system = self.structure(rows), self.system
         inertias = system.spatial_inertia, system.inverse_inertia
         return SaddleMatrix(structure.pattern, *inertias, self.constraint[structure.rows])
@@ -114,7 +114,7 @@ class Form:
     """One matrix of the corpus, with its right-hand side and reference solution."""
 
     name: str  # a key of FORMS
-    rows: str  # "all" or "kept"
+    rows: str  # "all" or "independent"
     matrix: csr_array  # (n, n) symmetric
     right: FloatArray  # (n,)
     reference: solutions.Reference
@@ -126,7 +126,7 @@ class Form:
 
 
 def form_of(problem: CorpusProblem, name: str, rows: str) -> Form:
-    """Return the matrix of a problem in a form, with "all" rows or the "kept" ones."""
+    """Return the matrix of a problem in a form, with "all" rows or the "independent" ones."""
     structure, saddle = problem.structure(rows), problem.matrix(rows)
     right = np.concatenate([problem.force, problem.demand[structure.rows]])
     n, rank, n_bodies = len(problem.force), problem.decision.rank, problem.system.n_bodies
@@ -166,10 +166,10 @@ def _schur(saddle: SaddleMatrix) -> csr_array:
 
 
 def _least_norm(problem: CorpusProblem) -> FloatArray:
-    """Return the accelerations that the kept rows imply, and the least multipliers with them."""
+    """Return the accelerations by the independent rows, and the least multipliers with them."""
     n, keep = len(problem.force), problem.decision.keep
-    K = csr_array(saddle_csc(problem.matrix("kept")))
-    right = np.concatenate([problem.force, problem.demand[problem.structure("kept").rows]])
+    K = csr_array(saddle_csc(problem.matrix("independent")))
+    right = np.concatenate([problem.force, problem.demand[problem.structure("independent").rows]])
     solution = solutions.refined(K, right, n).x
     A = csr_array(constraint_matrix(problem.matrix("all")))
     return np.concatenate([solution[:n], solutions.least_multipliers(K, A, keep, solution[n:])])
@@ -278,8 +278,8 @@ def row_spectrum(problem: CorpusProblem) -> Record:
     """Return ranks and singular values of A M^-1/2, its rows scaled to unit norm.
 
     `rank_by_svd` counts sigma > sigma_max max(m, n) eps; None where not all are computed.
-    `sigma_min` is the least of as many as the rank or, in large problems, that of the kept rows, a
-    lower bound of it; `sigma_zero` is a bound of the others.
+    `sigma_min` is the least of as many as the rank or, in large problems, that of the independent
+    rows, a lower bound of it; `sigma_zero` is a bound of the others.
     """
     rows, rank = unit_rows(problem), problem.decision.rank
     svd_rank, zero = None, np.nan

@@ -25,11 +25,11 @@ from sparsebody.sparse.saddle import Product
 
 EPSILON = float(np.finfo(float).eps)
 STEPS = 40  # corrections at most
-CORRECTION_TOLERANCE = 1e-28  # size of a correction, relative, after which none is made
+CORRECTION_TOLERANCE = 1e-28  # size of a correction, relative to x, after which none is made
 ENTRY_TOLERANCE = 1e-22  # of the largest entry, below which there is nothing but rounding
-ROW_TOLERANCE = 1e-12  # of what the terms of a row could be, which counts as zero
-SHRINKS = 0.5  # that corrections have to, from one to the next
-PASSES = 10  # of scaling
+ROW_TOLERANCE = 1e-12  # of |K| max |x| + |b|: a smaller |K| |x| + |b| of a row counts as zero
+SHRINKS = 0.5  # largest ratio of two corrections: of larger ones the second is the last
+PASSES = 10  # of scaling: each takes the root of how far the largest entries are from one
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +45,10 @@ class Reference:
 def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
     """Return the solution of K x = right, K symmetric and regular, correctly rounded if it can be.
 
-    The error is the larger one of x[:split] and x[split:], which have different units.
-    What remains is less than the last correction, as each is less than half the one before; where
-    the matrix is singular but for rounding, that is the case from the start, and the error large;
-    infinite, and the solution NaN, where rounding leaves a pivot of zero.
+    The error is the larger one of x[:split] and x[split:], which have different units. It is
+    bounded by twice the last correction: each is less than half the one before. Where K is singular
+    to working precision corrections do not shrink, and the bound is large; where a pivot is zero,
+    the solution is NaN and the bound infinite.
     """
     try:
         solve = scaled_solver(K)
@@ -80,16 +80,18 @@ def scaled_solver(K: csr_array) -> Product:
 
 
 def backward_error(K: csr_array, right: FloatArray, x: FloatArray, split: int = 0) -> float:
-    """Return the largest |b - K x| relative to |K| |x| + |b|; of zeros, to K with large x.
+    """Return the largest |b - K x| relative to |K| |x| + |b|, the componentwise backward error.
 
-    Oettli and Prager (1964); Arioli, Demmel and Duff (1989), SIAM J. Matrix Anal. 10, 165.
+    In rows where that is zero, but for rounding, relative to |K| max |x| + |b|, with a maximum over
+    x[:split] and one over x[split:]. Oettli and Prager (1964); Arioli, Demmel and Duff (1989), SIAM
+    J. Matrix Anal. 10, 165.
     """
     size_of_residual = np.abs(residual(K, right, x, np.zeros(len(x))))
     size = abs(K) @ np.abs(x) + np.abs(right)
     halves = np.split(np.abs(x), [split])
     largest = np.concatenate([np.full(len(half), half.max(initial=0.0)) for half in halves])
-    could_be = abs(K) @ largest + np.abs(right)
-    size = np.where(size > ROW_TOLERANCE * could_be, size, could_be)
+    bound = abs(K) @ largest + np.abs(right)
+    size = np.where(size > ROW_TOLERANCE * bound, size, bound)
     return float(np.max(size_of_residual / np.where(size > 0.0, size, 1.0), initial=0.0))
 
 

@@ -1,7 +1,7 @@
-"""Assembly of (8.64) at a state, bodies and kept rows numbered in elimination order.
+"""Assembly of Featherstone's (2008) eq. (8.64), bodies and independent rows in elimination order.
 
-The inertia of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
-are in units in which it is the identity: twists (C' w, sqrt(m) u), wrenches (C^-1 n, f / sqrt(m)).
+The inertia of a body about its center of mass, in its axes, is diag(C C', m 1). The vectors of the
+equation are in units in which it is 1: twists (C' w, sqrt(m) u), wrenches (C^-1 n, f / sqrt(m)).
 
 Loads, prescribed motions and rows with varying T are native calls of their own: LoadsAndRows.
 """
@@ -27,10 +27,11 @@ from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.tolerances import POINT_ROUNDING, POINT_TOLERANCE, ROUNDING_RESIDUAL
 
-CHUNK_LENGTH = 512  # pivots
+CHUNK_LENGTH = 512  # pivots: their bodies and joints are in cache from assembly to factorization
 MAX_REFINEMENTS = 2  # of a solution by block LDL'
-EVEN_TREE_RESIDUAL = 1e-11  # not refined where inertias are summed from the leaves of trees
-EVEN_ROOTS = 1e3  # the largest over the smallest root of an inertia with which that is so
+# Residual up to which solutions of trees, eliminated from their leaves, are not refined: sums of
+# inertias lose no digits there if roots of inertias have ratios up to EVEN_ROOTS
+EVEN_TREE_RESIDUAL, EVEN_ROOTS = 1e-11, 1e3
 INERTIA_ROOTS, MASS_ROOT = [0, 2, 5], 12  # columns of a table of units: diagonal of C, sqrt(m)
 
 
@@ -46,12 +47,12 @@ NO_TERMS = Terms(np.zeros((0, 6)), np.zeros((0, 2, 6)), np.zeros(0))
 
 
 def state_arrays(state: State) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
-    """Return a state as native evaluations take it."""
+    """Return the arguments of native evaluations for a state."""
     return state.position, state.orientation, state.velocity, state.coordinate, state.time
 
 
 class Table(NamedTuple):
-    """Some rows on the freedoms of their bodies, those of a joint together."""
+    """Some constraint rows on the freedoms of their bodies, joint by joint."""
 
     rows: IntArray  # (k,) the user's numbers
     values: FloatArray  # (k, 2, width) on predecessor and successor, in units of the bodies
@@ -59,9 +60,9 @@ class Table(NamedTuple):
 
 
 class GeneralRows:
-    """All loads, and rows of joints with varying T or tracked coordinates, `compiled` ones aside.
+    """All loads, and the rows of joints with varying T or tracked coordinates.
 
-    Compiled ones, in a plane, hold a point on a line.
+    Without the joints that are `compiled` (n_joints,): in a plane, points on lines.
     """
 
     def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
@@ -77,7 +78,7 @@ class GeneralRows:
             self.native = LoadsAndRows(with_joints(system, np.flatnonzero(self.is_general)))
 
     def at(self, state: State, body_force: FloatArray | None) -> Terms:
-        """Return the terms at a state; errors as of check_state, and of each load."""
+        """Return the terms at a state. Raises the errors of check_state and of the loads."""
         load = NO_TERMS.load
         if body_force is not None:
             load = checked_vectors(self._system, body_force, "body_force")
@@ -128,7 +129,7 @@ class ReactionTree(NamedTuple):
     rows: IntArray  # (m, k) of these joints that take part, up to the first -1
 
     def add_reactions(self, desired: DesiredMotion, multiplier: FloatArray) -> None:
-        """Add to the multipliers (n_rows,), those of kept rows, the reactions of these joints."""
+        """Add the reactions of these joints to the multipliers (n_rows,) of independent rows."""
         system, rows = desired.system, desired.constraint.rows
         ends = system.predecessor, system.successor
         dynamics.fill_complementary_reactions(
@@ -150,7 +151,7 @@ class ReductionViolated(Exception):
 
 
 def successor_frames(system: System) -> tuple[Any, ...]:
-    """Return where rows that are constant on successors come from: SuccessorFrames."""
+    """Return the native SuccessorFrames, from which rows constant on successors are computed."""
     frames = system.successor_rotation, system.successor_point
     return system.row_joint, *frames, *system.subspaces
 
@@ -159,17 +160,18 @@ Native = dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
 
 
 class Assembler:
-    """From states to [1 A'; A 0] x = b of the kept rows, in units of the bodies; in place."""
+    """Fills [1 A'; A 0] x = b of independent rows at states, in units of the bodies, in place."""
 
     width: int  # freedoms of a body
     symbolic: Symbolic  # of the pattern
-    values: FloatArray  # (n_kept, 2, width) A, workspace
-    right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
-    x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
+    values: FloatArray  # (n_independent, 2, width) A, workspace
+    right: FloatArray  # (width n_bodies + n_independent,) forces, then gamma, workspace
+    x: FloatArray  # (width n_bodies + n_independent,) the newest solution, workspace
     native: Native | dynamics.ReducedEvaluation
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
-    retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))  # points (n_bodies, 28) that subgroups fix,
-    #   and projections (n_bodies, 6, 6) of twists; or none
+    # points (n_bodies, 28) that subgroups fix, see the native `retract`, and projections
+    # (n_bodies, 6, 6) of twists; of length 0 without subgroups
+    retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))
     left_out: Table  # rows that were left out and have a part on the freedoms
     normal: FloatArray | None = None  # (n_bodies, 3) of the plane of motion, in body axes
     _arguments: tuple[Any, ...]  # of the constructor
@@ -197,8 +199,8 @@ class Assembler:
 
     def with_rows(self, structure: KKTStructure, left_out: IntArray, solver: Solver) -> Assembler:
         """Return an assembler that keeps and leaves out others of the same rows."""
-        freedoms, kept, _ = self._arguments
-        changed = kept._replace(structure=structure, left_out=left_out)
+        freedoms, selection, _ = self._arguments
+        changed = selection._replace(structure=structure, left_out=left_out)
         renewed: Callable[..., Assembler] = type(self)
         return renewed(freedoms, changed, solver)
 
@@ -224,12 +226,15 @@ class Assembler:
         self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
 
     def check(self, status: int, state: State) -> None:
-        """Raise the error of a status that tells of the state."""
+        """Raise ReductionViolated or ModelError if the status is that of a failed assembly."""
         if status == dynamics.OUTSIDE_SUBGROUPS:
             raise ReductionViolated(f"bodies are outside their subgroups at t = {state.time:.6g} s")
         if status == dynamics.BAD_STATE:
             check_state(self.system, state)
-            raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
+            raise ModelError(
+                f"sums of the numbers of the state at t = {state.time:.6g} s overflow; give "
+                "smaller ones"
+            )
 
     def violation(self) -> float:
         """Return the largest violation of rows left out, relative to the largest term of all."""
@@ -239,7 +244,7 @@ class Assembler:
         return self.native.violation(self.left_out.native, *terms, self._left_out_gamma)
 
     def _leave_out(self, table: Table, native: Native) -> None:
-        """Tell which rows are left out, and fill those that are constant."""
+        """Set the table of rows that are left out, and fill those that are constant."""
         self.left_out, self._left_out_gamma = table, np.zeros(len(table.rows))
         native.fill_rows_on_successors(table.native, successor_frames(self.system))
 
@@ -254,11 +259,12 @@ class Assembler:
         return state.with_(position=position, velocity=velocity)
 
     def violates_subgroup(self, state: State) -> bool:
-        """Tell whether points of bodies are not where their subgroups have them."""
+        """Tell whether points of bodies are off where their subgroups fix them, beyond rounding."""
         if len(self.retraction[0]) == 0:
             return False
         at = state.position, state.orientation, np.empty_like(state.position)
-        return dynamics.retract(self.retraction[0], *at) * POINT_TOLERANCE > POINT_ROUNDING
+        error = dynamics.retract(self.retraction[0], *at)  # over POINT_TOLERANCE
+        return error * POINT_TOLERANCE > POINT_ROUNDING
 
     @cached_property
     def matrix(self) -> SaddleMatrix:
@@ -279,7 +285,7 @@ class Assembler:
         return axes
 
     def renew(self) -> None:
-        """Begin assemblies by native code, which leaves general terms of its newest state."""
+        """Mark the newest assembly as one by native code, and take the general terms from it."""
         self.assembly, native = object(), self.loads_and_rows
         self._stabilization = NO_TERMS.gamma
         self._terms = (
@@ -338,7 +344,7 @@ def is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
 
 
 class SpatialAssembler(Assembler):
-    """Six freedoms a body: kept rows in an elimination order of their pattern."""
+    """Six freedoms a body: independent rows in an elimination order of their pattern."""
 
     width = 6
     native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
@@ -377,7 +383,7 @@ class SpatialAssembler(Assembler):
     def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
         n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
-        kept = self._table(self.rows)
+        table = self._table(self.rows)
         right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
         factors, is_even_tree = None, False
         if isinstance(self.symbolic, unit_factors.BlockLDLSymbolic):
@@ -386,7 +392,7 @@ class SpatialAssembler(Assembler):
             is_even = all(root.max() <= EVEN_ROOTS * root.min() for root in roots)
             is_even_tree = self.symbolic.layout.is_leaves_first and is_even
         native = dynamics.SpatialEvaluation(
-            kept.native,
+            table.native,
             factors,
             body=self.bodies.astype(np.uint32),
             gravity=np.array(self.system.gravity, dtype=float),
@@ -401,8 +407,8 @@ class SpatialAssembler(Assembler):
             chunk_length=CHUNK_LENGTH,
         )
         native.threads = self._threads
-        native.fill_rows_on_successors(kept.native, successor_frames(self.system))
-        return native, kept.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
+        native.fill_rows_on_successors(table.native, successor_frames(self.system))
+        return native, table.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
 
     def _table(self, rows: IntArray) -> Table:
         anchor = self.system.successor_point

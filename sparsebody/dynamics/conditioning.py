@@ -28,7 +28,7 @@ FIXED_TOLERANCE = 1e-9  # |a| / |f| below which joints fix all bodies, and |f| i
 
 @dataclass(frozen=True)
 class ConditionEstimate:
-    """Condition of the kept rows A M^-1/2, each scaled to unit norm, and the forward error.
+    """Condition of the independent rows A M^-1/2, each scaled to unit norm, and the forward error.
 
     `sigma_min` and `kappa` are NaN with the factorization "iterative", which solves for redundant
     rows as well: its multipliers are not unique.

@@ -1,4 +1,10 @@
-"""Solutions of (8.64), as an assembler fills it, by factors made at every state."""
+"""Solutions of Featherstone's (2008) eq. (8.64) at a state, in units that make inertias identities.
+
+    [ 1  A' ] [    a    ]   [   f   ]
+    [ A  0  ] [ -lambda ] = [ gamma ]
+
+An assembler fills the matrix and the right-hand side; an evaluator factorizes and solves.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +32,14 @@ from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
 
 MAX_CORRECTIONS = 8  # of solutions by backends; one or two are usual
 QR_CORRECTIONS = 4  # of solutions by block QR, at most
-ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
+ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of LDL': beyond it QR is used instead
 
 
 class InaccurateFactors(SingularSystemError):
-    """Factors that are inaccurate for the softest motions, or have a pivot of rounding alone."""
+    """Factors with a pivot that is rounding alone, or inaccurate for the softest motions.
+
+    These are the motions that the constraints resist least: of the smallest singular values of A.
+    """
 
     def __init__(self, message: str, time: float) -> None:
         super().__init__(message)
@@ -46,7 +55,7 @@ class Evaluator(ABC):
     """An assembler of [1 A'; A 0] x = b, and factors of its newest matrix; both change in place."""
 
     is_inaccurate = False  # whether few digits of the newest solution are good
-    has_unique_multipliers = True  # where rows depend on others, the smallest ones
+    has_unique_multipliers = True  # of dependent rows, those of least norm
     inconsistency = 0.0  # largest relative violation of contradictory rows
     report: SolveReport | None = None  # of the newest solution, if it was iterative
     fused: Callable[..., Any] | None = None  # native call that assembles, factorizes and solves
@@ -72,10 +81,11 @@ class Evaluator(ABC):
         acceleration: FloatArray,
         multiplier: FloatArray,
     ) -> float:
-        """Assemble, factorize and solve; return the relative residual; errors as in both.
+        """Assemble, factorize and solve; return the relative residual.
 
         Fills acceleration (n_bodies, 6), and multiplier (n_rows,) where rows are kept; (0,) for
-        none. InaccurateFactors where another evaluator may do.
+        none. Raises the errors of `Assembler.assemble`; SingularSystemError for dependent rows,
+        and InaccurateFactors where another factorization may be accurate enough.
         """
         assembler = self.assembler
         if self.fused is None:
@@ -95,13 +105,13 @@ class Evaluator(ABC):
     def solve_assembled(
         self, state: State, acceleration: FloatArray, multiplier: FloatArray
     ) -> float:
-        """Solve what is assembled; as `accelerate`."""
+        """Factorize and solve what was assembled; fill and return as `accelerate` does."""
         residual = self.solve(self.assembler.right, state.time)
         self.assembler.native.to_user_order(acceleration, multiplier)
         return residual
 
     def factorize(self, time: float) -> None:
-        """Factorize what was assembled; SingularSystemError names a lost joint, and `time` [s]."""
+        """Factorize what was assembled; SingularSystemError names a dependent joint, and `time`."""
         self._factorize(time)
         self._factorized = self.assembler.assembly
 
@@ -110,10 +120,10 @@ class Evaluator(ABC):
         self._factorized = self.assembler.assembly
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
-        """Fill x of the assembler for forces, then gamma; return the relative residual.
+        """Fill x of the assembler for `right`, forces, then gamma; return the relative residual.
 
         A solution with a residual below `goal` is not corrected; 0 stands for the default goal.
-        SingularSystemError if the residual is large.
+        SingularSystemError if the residual is large. `time` [s] is for its message.
         """
         if self._factorized is not self.assembler.assembly:
             self.factorize(time)
@@ -135,7 +145,7 @@ class Evaluator(ABC):
     def _solve(self, right: FloatArray, time: float, goal: float) -> float: ...
 
     def explain(self) -> dict[str, object]:
-        """Return what the factorization tells of itself, for people and for JSON."""
+        """Return what the factorization reports, for people and for JSON."""
         return {}
 
     def dropped_residual(self) -> float:
@@ -143,7 +153,10 @@ class Evaluator(ABC):
         return max(self.assembler.violation(), self.inconsistency)
 
     def smallest_pivot(self) -> tuple[float, int]:
-        """Return the least sine of the angle of a row to those before it, and the row; or NaN."""
+        """Return the least sine of the angle between a row and the span of those before it.
+
+        And the index of the row among the user's; (NaN, -1) of factors that do not tell.
+        """
         symbolic = self.symbolic
         if not isinstance(symbolic, UnitSymbolic) or isinstance(symbolic, IterativeSymbolic):
             return np.nan, -1
@@ -160,7 +173,7 @@ class Evaluator(ABC):
 
 
 class BlockLDLEvaluator(Evaluator):
-    """LDL' by unrolled blocks, refined; one native pass with the assembly."""
+    """LDL' by small dense blocks, refined; one native call assembles, factorizes and solves."""
 
     def __init__(self, assembler: Assembler) -> None:
         assert isinstance(assembler, SpatialAssembler)
@@ -178,7 +191,7 @@ class BlockLDLEvaluator(Evaluator):
         is_shifted = self._shifted is self.assembler.assembly
         residual, correction = self._native.solve(right, goal, is_shifted)
         if correction > ROUGH_CORRECTION or (is_shifted and goal == 0.0):
-            raise inaccurate(time)
+            raise inaccurate(time)  # a shifted pivot serves projections, whose caller corrects x
         return checked(residual, time)
 
 
@@ -220,7 +233,7 @@ class BackendEvaluator(Evaluator):
         try:
             self._numeric: Numeric = assembler.symbolic.factorize(assembler.matrix)
         except SingularSystemError as error:
-            raise self._lost(error, time) from error
+            raise self._inaccurate(error, time) from error
 
     def explain(self) -> dict[str, object]:
         """Return the memory of each rank, if ranks share the factors."""
@@ -232,19 +245,19 @@ class BackendEvaluator(Evaluator):
         try:
             x, residual = refined_solve(self._numeric, matrix, right, MAX_CORRECTIONS)
         except SingularSystemError as error:
-            raise self._lost(error, time) from error
+            raise self._inaccurate(error, time) from error
         self.assembler.x[:] = x
         return checked(residual, time)
 
-    def _lost(self, error: SingularSystemError, time: float) -> InaccurateFactors:
+    def _inaccurate(self, error: SingularSystemError, time: float) -> InaccurateFactors:
         return InaccurateFactors(str(self.assembler.singular(error, time)), time)
 
 
 class KrylovEvaluator(Evaluator):
-    """Krylov steps on the multipliers of all rows of unit norm, without a decision on their rank.
+    """Krylov iterations for the multipliers of all rows, scaled to unit norm, whatever their rank.
 
-    Where rows contradict each other, the sum of the squares of what they miss is least; of all
-    accelerations of which that is true, those with the least Gauss function are returned.
+    Where rows contradict each other, the accelerations are those of least |A a - gamma|, and of
+    all these those with the least Gauss function, |a - f| in units of the inertias.
     """
 
     def __init__(self, assembler: Assembler) -> None:
@@ -272,7 +285,7 @@ class KrylovEvaluator(Evaluator):
         np.multiply(rows, self._scale[:, None, None], out=self._unit_rows)
 
     def _solve(self, right: FloatArray, time: float, goal: float) -> float:
-        """Solve; warn once if the steps stall before the residual is at rounding.
+        """Solve; warn once if the iterations stall before the residual is at rounding.
 
         With substructures that is a SingularSystemError: other factors may still do.
         """
@@ -281,13 +294,13 @@ class KrylovEvaluator(Evaluator):
         size = max(np.abs(part).max(initial=0.0) for part in (free, gamma))
         if not np.isfinite(size):
             raise _not_finite("forces or accelerations", time)
-        gap = gamma - self._operator.product(free)
-        solution = krylov.least_norm(self._operator, gap, float(size))
+        g = gamma - self._operator.product(free)
+        solution = krylov.least_norm(self._operator, g, float(size))
         x[:n] = free + solution.x
         x[n:] = -self._scale * solution.y
-        steps, residual = solution.steps, solution.residual
+        steps, residual = solution.steps, solution.normal_residual
         self.report = SolveReport("krylov", steps, residual, solution.converged)
-        self.inconsistency = solution.gap
+        self.inconsistency = solution.residual
         if goal == 0.0 and not solution.converged and not self._has_warned:
             stalled = (
                 f"the accelerations at t = {time:.6g} s have not converged after {steps} "
@@ -308,20 +321,23 @@ class KrylovEvaluator(Evaluator):
         return residual
 
     def explain(self) -> dict[str, object]:
-        """Return what parts the mechanism was cut into, level by level, if it was."""
+        """Return the substructures that the mechanism is cut into, level by level, if it is."""
         symbolic = self.assembler.symbolic
         if not isinstance(symbolic, IterativeSymbolic):
             return {}
         return {"substructures": symbolic.substructures.explain()}
 
     def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
-        """Return twists (n_bodies, 6) of least |A twist + error|^2 + damping |twist|^2."""
+        """Return twists (n_bodies, 6) of least |A twist + error|^2 + damping |twist|^2.
+
+        `error` (n_rows,); rows A of unit norm, |twist|^2 = twist' M twist.
+        """
         assembler = self.assembler
         self._scale_rows()
         self._factors.factorize(self._unit_rows, damping)
-        self._factorized = None  # by factors for accelerations
-        gap = -self._scale * error[assembler.rows]
-        assembler.x[: self._n_primal] = self._operator.transposed(self._factors.solve(gap))
+        self._factorized = None  # these factors, with damping, are not those of accelerations
+        g = -self._scale * error[assembler.rows]
+        assembler.x[: self._n_primal] = self._operator.transposed(self._factors.solve(g))
         twists = np.empty((assembler.system.n_bodies, 6))
         assembler.native.to_user_order(twists, np.zeros(0))
         return twists
@@ -351,6 +367,6 @@ def checked(residual: float, time: float) -> float:
 
 def _not_finite(what: str, time: float) -> SingularSystemError:
     return SingularSystemError(
-        f"{what} at t = {time:.6g} s are not finite: velocities or forces are too large to "
-        "multiply; look at the state"
+        f"{what} at t = {time:.6g} s are not finite: products of velocities or forces overflow; "
+        "give smaller ones"
     )

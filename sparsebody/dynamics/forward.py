@@ -36,11 +36,11 @@ Result = TypeVar("Result")
 
 
 class Exchange(NamedTuple):
-    """A row left out that is kept in place of another one."""
+    """A row left out that replaces one of the independent rows."""
 
-    row: int  # that is left out then
-    other: int
-    gain: float  # factor of the sine of the angle between this row and all other kept ones
+    row: int  # to be left out
+    other: int  # to replace it
+    gain: float  # by which the sine of the angle between it and the span of the rest grows
 
 
 class ForwardDynamics:
@@ -126,7 +126,7 @@ class ForwardDynamics:
         self._analyzed_at = at
         self._prepared = preparation.for_threads(preparation.prepared(system, at, options))
         if self.rank_decision is not None and not self.rank_decision.certain:
-            self._tell_doubt(self.rank_decision)
+            self._warn_of_doubt(self.rank_decision)
 
     def __repr__(self) -> str:
         solver = f"{self.ordering}, {self.factorization}"
@@ -158,12 +158,12 @@ class ForwardDynamics:
 
     @property
     def structure(self) -> KKTStructure:
-        """The kept rows, on the freedoms."""
+        """The independent rows, on the freedoms."""
         return self._prepared.own.structure
 
     @property
     def rank_decision(self) -> RankDecision | None:
-        """The independent rows, and how certain they are; None where all are kept, undecided."""
+        """The independent rows, and how certain they are; None if all are used, undecided."""
         return self._prepared.own.rank_decision
 
     @property
@@ -206,7 +206,7 @@ class ForwardDynamics:
         decision = self.rank_decision
         return np.flatnonzero([] if decision is None else ~decision.keep)
 
-    def _tell_doubt(self, decision: RankDecision) -> None:
+    def _warn_of_doubt(self, decision: RankDecision) -> None:
         """Warn of an uncertain rank, and go over to Krylov steps where redundancy is "auto"."""
         done = f"{decision.n_dependent} are left out"
         remedy = "redundancy='krylov' does without a decision"
@@ -245,8 +245,8 @@ class ForwardDynamics:
             best = dynamics.evaluate(state).best_exchange()
             if best is None or not best.gain > least_gain:
                 break
-            kept = dynamics.structure.rows
-            dynamics = dynamics.with_rows(np.sort(np.append(kept[kept != best.row], best.other)))
+            rows = dynamics.structure.rows
+            dynamics = dynamics.with_rows(np.sort(np.append(rows[rows != best.row], best.other)))
         return dynamics
 
     def with_rows(self, rows: IntArray) -> ForwardDynamics:
@@ -341,7 +341,7 @@ class ForwardDynamics:
         """Return the accelerations and constraint forces at a state, a consistent one.
 
         `body_force` (n_bodies, 6) are additional wrenches about the centers of mass in body axes,
-        moment first [N m, N]. Raises SingularSystemError if the kept constraint rows are dependent
+        moment first [N m, N]. Raises SingularSystemError if the rows in use are dependent
         at this state.
 
         Warns
@@ -413,7 +413,7 @@ class ForwardDynamics:
 class Evaluation(SystemMotion):
     """A ForwardDynamics at one state: accelerations, corrections and condition by one matrix.
 
-    Matrix and factors are kept until another state is evaluated, and then made again.
+    Matrix and factors are those of the newest state; for another one they are made again.
     """
 
     def __init__(

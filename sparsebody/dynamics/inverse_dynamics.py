@@ -15,9 +15,11 @@ from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix
 
-PROXIMAL = 1e-10  # of motions that no actuator resists, in units of the bodies' inertias
-_MOST_STEPS = 60
-_SETTLED = 1e-14
+# Weight of motions that no actuator resists, in units of the bodies' inertias: proximal steps
+# converge at once if it is small beside W, and the factors stay regular if it is beyond rounding.
+PROXIMAL = 1e-10
+_MOST_STEPS = 60  # proximal ones; two or three are usual
+_CONVERGED_CHANGE = 1e-14  # relative, of all forces: no digit changes any more
 
 
 class Equilibrium:
@@ -28,9 +30,10 @@ class Equilibrium:
         [ A  0   0  ] [ lambda ]   [ 0 ]
 
     Regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
-    actuators B (p, n) at rest. Where there are such motions, inertia (n,) resists them and proximal
-    steps take its forces away again. W = diag(w), w (p,). Featherstone (2008), eq. (8.63), with
-    eta = G z; Rockafellar (1976).
+    actuators B (p, n) at rest. Where there are such motions, a small multiple eps of the inertias
+    (n,) takes the place of the zero in the first row, and proximal steps, f + eps eta_k in place of
+    f, remove its effect. W = diag(w), w (p,). Featherstone (2008), eq. (8.63), with eta = G z;
+    Rockafellar (1976).
     """
 
     def __init__(
@@ -39,14 +42,14 @@ class Equilibrium:
         self.scale = 1.0 / np.sqrt(inertia)
         A, self.row_scale = _scaled(A, self.scale)
         B, self.actuator_scale = _scaled(B, self.scale)
-        compliance = w * self.actuator_scale**2
-        compliance /= np.median(compliance) if len(compliance) else 1.0
-        self.mass = PROXIMAL if is_underactuated else 0.0
+        weights = w * self.actuator_scale**2
+        weights /= np.median(weights) if len(weights) else 1.0
+        self.proximal = PROXIMAL if is_underactuated else 0.0
         n, p = B.shape[1], B.shape[0]
-        first = self.mass * eye_array(n) if is_underactuated else csr_array((n, n))
+        first = self.proximal * eye_array(n) if is_underactuated else csr_array((n, n))
         blocks = [
             [first, B.T, A.T],
-            [B, -diags_array(compliance, shape=(p, p)), None],
+            [B, -diags_array(weights, shape=(p, p)), None],
             [A, None, csr_array((A.shape[0],) * 2)],
         ]
         self.matrix = block_array(blocks, format="csc")
@@ -54,22 +57,22 @@ class Equilibrium:
             self.factor = linalg.splu(self.matrix, permc_spec="COLAMD")
         except RuntimeError as error:  # the only signal that SuperLU gives
             raise errors.SingularSystemError(
-                "constraint rows that were independent where the inverse dynamics was prepared "
-                "depend on each other at this state; prepare it anew here"
+                "constraint rows that were independent at the state that InverseDynamics was made "
+                "for depend on each other at this one; make InverseDynamics(system, state) for it"
             ) from error
 
     def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return u (p,) and lambda (r,) that balance f (n,), what cannot be balanced aside."""
+        """Return u (p,) and lambda (r,) that balance f (n,), except for a part that none can."""
         n, p = len(self.scale), len(self.actuator_scale)
         right = np.zeros(self.matrix.shape[0])
         right[:n] = self.scale * force
         x = self._refined(right)
-        for _ in range(_MOST_STEPS if self.mass else 0):
-            right[:n] = self.scale * force + self.mass * x[:n]
+        for _ in range(_MOST_STEPS if self.proximal else 0):
+            right[:n] = self.scale * force + self.proximal * x[:n]
             new = self._refined(right)
             change = np.abs(new[n:] - x[n:]).max(initial=0.0)
             x = new
-            if change <= _SETTLED * np.abs(x[n:]).max(initial=0.0):
+            if change <= _CONVERGED_CHANGE * np.abs(x[n:]).max(initial=0.0):
                 break
         return self.actuator_scale * x[n : n + p], self.row_scale * x[n + p :]
 
@@ -79,7 +82,7 @@ class Equilibrium:
 
 
 def _scaled(rows: csr_array, scale: FloatArray) -> tuple[csr_array, FloatArray]:
-    """Return rows for freedoms in units of their inertias, of unit norm, and what did that."""
+    """Return rows for freedoms in units of their inertias, of unit norm, and their factors."""
     rows = rows @ diags_array(scale)
     norm = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     row_scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
@@ -101,14 +104,14 @@ class InverseDynamics(inverse.InverseMethod):
         super().__init__(system, **options)
         state = consistent_state(system) if state is None else state
         check_state(system, state)
-        moving = SystemMotion(self.system, state)
-        rows = inverse.actuator_rows(self.system, self.actuators, moving.joints)
-        A, nothing = moving.constraint.rows, np.zeros(0, dtype=np.intp)
-        self.rank_decision = decided(self.system, A, nothing, np.zeros((0, 2, 6)))
+        motion = SystemMotion(self.system, state)
+        rows = inverse.actuator_rows(self.system, self.actuators, motion.joints)
+        A, no_joint = motion.constraint.rows, np.zeros(0, dtype=np.intp)
+        self.rank_decision = independent_rows(self.system, A, no_joint, np.zeros((0, 2, 6)))
         rank = self.rank_decision.rank
-        both = decided(self.system, A, self.actuators.joint, rows.rows)
+        stacked = independent_rows(self.system, A, self.actuators.joint, rows.rows)
         mobility = 6 * self.system.n_bodies - rank
-        self.actuation = Actuation(len(self.actuators), both.rank - rank, mobility)
+        self.actuation = Actuation(len(self.actuators), stacked.rank - rank, mobility)
 
     def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
         """Return the balance by one factorization."""
@@ -128,7 +131,7 @@ class InverseDynamics(inverse.InverseMethod):
         return Balance(force, multiplier, bool(keep.all()), self.actuation)
 
 
-def decided(system: System, A: FloatArray, joint: IntArray, B: FloatArray) -> RankDecision:
+def independent_rows(system: System, A: FloatArray, joint: IntArray, B: FloatArray) -> RankDecision:
     """Decide which are independent: of constraint rows A, then rows B of actuators on `joint`."""
     unused = np.empty((system.n_bodies, 0, 0))
     pattern = stacked_pattern(system, joint)
@@ -155,8 +158,8 @@ def driven_accelerations(
 ) -> FloatArray:
     """Return accelerations that all joints allow, with desired ones of joint coordinates.
 
-    Other coordinates move as freely as they may: the result is that of forward dynamics with these
-    motions prescribed, so actuators on these coordinates alone can cause it.
+    Other coordinates follow the loads: the result is that of forward dynamics with these motions
+    prescribed, so actuators on these coordinates alone can cause it.
 
     Parameters
     ----------
@@ -186,34 +189,35 @@ def driven_accelerations(
     system = inverse.without_prescribed(system, inverse.released_coordinates(system, actuators)[0])
     if body_force is not None:
         body_force = system_motion.checked_vectors(system, body_force, "body_force")
-    moving = SystemMotion(system, state, body_force)
-    constraint = moving.constraint
-    driven = inverse.actuator_rows(system, actuators, moving.joints)
+    motion = SystemMotion(system, state, body_force)
+    constraint = motion.constraint
+    driven = inverse.actuator_rows(system, actuators, motion.joints)
     rows = np.concatenate([constraint.rows, driven.rows])
     gamma = np.concatenate([constraint.acceleration, qdd + driven.velocity_product])
-    keep = decided(system, constraint.rows, actuators.joint, driven.rows).keep
+    keep = independent_rows(system, constraint.rows, actuators.joint, driven.rows).keep
     pattern = _independent(stacked_pattern(system, actuators.joint), keep)
     matrix = SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows[keep])
-    force = (moving.applied - moving.bias).ravel()
+    force = (motion.applied - motion.bias).ravel()
     choice = preparation.choose_solver(pattern, "auto", "auto")
     numeric = analyze(choice.factorization, pattern, choice.order).factorize(matrix)
     x, _ = refined_solve(numeric, matrix, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
     motion = DesiredMotion(system, state, body_force, acceleration)
-    gap, scale = motion.gaps(joint, rows, gamma)
-    if np.abs(gap).max(initial=0.0) > tolerances.MOTION_TOLERANCE * scale:
-        bad = int(np.argmax(np.abs(gap)))
+    residual, scale = motion.row_residuals(joint, rows, gamma)
+    size = np.abs(residual) / scale
+    if size.max(initial=0.0) > tolerances.MOTION_TOLERANCE:
+        worst = int(np.argmax(size))
         raise errors.MotionError(
             "the desired accelerations contradict each other at joint "
-            f"{system.joint_names[int(joint[bad])]!r}, relatively by {abs(gap[bad]) / scale:.1e}; "
+            f"{system.joint_names[int(joint[worst])]!r}, relatively by {size[worst]:.1e}; "
             "give those of independent coordinates only"
         )
     return acceleration
 
 
 def _values(system: System, desired: Mapping[Freedom, ArrayLike]) -> FloatArray:
-    """The numbers in the order of actuators_of."""
+    """Return the desired accelerations (m,) in the order of `inverse.actuators_of`."""
     parts = [np.zeros(0)]
     for freedom, value in desired.items():
         numbers = np.atleast_1d(np.asarray(value, dtype=float))
@@ -229,7 +233,7 @@ def _values(system: System, desired: Mapping[Freedom, ArrayLike]) -> FloatArray:
 
 
 def _independent(pattern: BlockPattern, keep: BoolArray) -> BlockPattern:
-    """Return the pattern of the rows to keep, without blocks that have none."""
+    """Return the pattern of the independent rows alone, without blocks that have none."""
     before = np.concatenate([[0], np.cumsum(keep)])
     sizes = np.diff(before[pattern.offsets[pattern.n_primal :] - pattern.n_primal_rows])
     primal = pattern.block_sizes[: pattern.n_primal]

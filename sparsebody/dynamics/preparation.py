@@ -21,6 +21,7 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import compliant_reactions, evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
+from sparsebody.equations.remembered import remembered
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     LARGE_PATTERN,
@@ -155,10 +156,17 @@ def choose_solver(
     Several factorizations stand for that among them. A named ordering gets the `positions`
     (n_primal, 3) of the bodies if it takes any. Of large mechanisms samples are tried, and the
     quickest of the best is taken if it keeps its promise. Where one solution takes longer than
-    others would take to compute, as in large cubes, they are tried as well.
+    others would take to compute, as in large cubes, they are tried as well. What is chosen for a
+    small pattern is remembered.
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
+    is_name = isinstance(factorization, str)
+    return _automatic_choice(pattern, factorization if is_name else tuple(factorization))
+
+
+@remembered
+def _automatic_choice(pattern: BlockPattern, factorization: Names) -> SolverChoice:
     names = candidate_orderings(pattern)
     choice = _quick_choice(pattern, names, factorization)
     if choice.predicted > LONGEST_ORDERING:
@@ -243,8 +251,8 @@ class Preparation:
 
     evaluator: evaluators.Evaluator
     choice: SolverChoice
-    structure: KKTStructure  # of the kept rows, on the freedoms
-    rank_decision: RankDecision | None  # None: all rows are kept, undecided
+    structure: KKTStructure  # of the independent rows, on the freedoms
+    rank_decision: RankDecision | None  # None: all rows are used, undecided
     reduced_bodies: dict[str, int] = field(default_factory=dict)  # by displacement subgroup
     history: tuple[str, ...] = ()  # why earlier preparations were dropped
     analyzed: tuple[IntArray, SolverChoice] | None = None  # joints and choice before any exchange
@@ -260,27 +268,27 @@ class Preparation:
         """
         assembler, before = self.evaluator.assembler, self.structure
         assert self.rank_decision is not None
-        is_kept = np.zeros(before.system.n_rows, dtype=bool)
-        is_kept[rows] = True
-        structure = kkt_structure(before.system, is_kept, assembler.width)
-        is_left_out = np.zeros(len(is_kept), dtype=bool)
+        is_independent = np.zeros(before.system.n_rows, dtype=bool)
+        is_independent[rows] = True
+        structure = kkt_structure(before.system, is_independent, assembler.width)
+        is_left_out = np.zeros(len(is_independent), dtype=bool)
         is_left_out[before.rows] = is_left_out[assembler.left_out.rows] = True
         joints, choice = self.analyzed or (before.joints, self.choice)
         analyzed = joints, choice
         if not np.array_equal(structure.joints, joints):
             names = choice.ordering, choice.factorization
             choice = choose_solver(structure.pattern, *names, state.position)
-        left_out = np.flatnonzero(is_left_out & ~is_kept)
+        left_out = np.flatnonzero(is_left_out & ~is_independent)
         assembler = assembler.with_rows(structure, left_out, choice.solver(options.threads))
         keep = self.rank_decision.keep.copy()
         keep[before.rows] = False
-        decision = replace(self.rank_decision, keep=keep | is_kept)
+        decision = replace(self.rank_decision, keep=keep | is_independent)
         others = self.reduced_bodies, self.history, analyzed
         evaluator = evaluators.direct_evaluator(assembler)
         return Preparation(evaluator, choice, structure, decision, *others)
 
     def fallback(self, failure: Failure, state: State, options: SolverOptions) -> Preparation:
-        """Return a preparation that can, and tells why in its history.
+        """Return a preparation that can; the reason is added to its history.
 
         Outside subgroups: with all freedoms, decided at `state`. Where factors are inaccurate: QR
         of the same rows; SingularSystemError if it loses a pivot, too.
@@ -300,7 +308,7 @@ class ThreadPreparation(threading.local):
     """A preparation, and a copy of it for every other thread, made and freed with the thread."""
 
     def __init__(self, preparation: Preparation, thread: int, lock: threading.Lock) -> None:
-        """Called again in every thread that asks, with the thread that was the first."""
+        """Called again in every thread, with the arguments of the first one."""
         self.own = preparation
         if threading.get_ident() != thread:
             with lock:
@@ -349,7 +357,7 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
 def prepared_unreduced(
     system: System, state: State, options: SolverOptions, classes: subgroups.Classes | None = None
 ) -> Preparation:
-    """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
+    """Decide with all freedoms of the bodies; displacement classes give redundant rows."""
     threads = options.threads
     kind = options.redundancy, options.rank_tolerance
     decision = reductions.rank_decision(system, state, *kind, classes, threads)

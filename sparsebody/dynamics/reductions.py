@@ -102,11 +102,11 @@ class PlanarRows:
         return np.asarray(np.einsum("mij,mj->mi", self.axes[bodies], vectors))
 
 
-class KeptRows(NamedTuple):
-    """The rows that are kept, and the joints whose other rows hold bodies within their freedoms."""
+class RowSelection(NamedTuple):
+    """The rows on reduced freedoms, and the joints whose other rows allow nothing but these."""
 
-    structure: KKTStructure  # of the kept rows
-    left_out: IntArray  # rows that are not kept, but act on the freedoms
+    structure: KKTStructure  # of the independent rows
+    left_out: IntArray  # rows that act on the freedoms, but depend on others
     tree: ReactionTree  # of the joints that exert the reactions outside of the freedoms
 
 
@@ -116,8 +116,8 @@ class PlanarAssembler(Assembler):
     width = 3
     native: dynamics.PlanarEvaluation
 
-    def __init__(self, normals: FloatArray, kept: KeptRows, solver: Solver) -> None:
-        self._arguments, structure = (normals, kept, solver), kept.structure
+    def __init__(self, normals: FloatArray, selection: RowSelection, solver: Solver) -> None:
+        self._arguments, structure = (normals, selection, solver), selection.structure
         system, n = structure.system, structure.system.n_bodies
         planar = PlanarRows(system, normals, solver.threads)
         duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
@@ -126,7 +126,7 @@ class PlanarAssembler(Assembler):
         first[ends[::-1]] = np.arange(ends.size)[::-1]
         bodies = np.argsort(first[:n], kind="stable")  # in the order in which dual ones meet them
         super().__init__(structure, bodies, duals, planar.terms)
-        self.reaction_tree = kept.tree
+        self.reaction_tree = selection.tree
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
         if solver.factorization == "block-qr":
             self.symbolic = unit_factors.analyze_qr(self.pattern, own_order, part_starts)
@@ -139,7 +139,7 @@ class PlanarAssembler(Assembler):
         qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
         self.native, self.right, self.x = planar.evaluation(bodies, rows, roots, qr)
         self.values = rows.values
-        self._leave_out(planar.table(bodies, kept.left_out), self.native)
+        self._leave_out(planar.table(bodies, selection.left_out), self.native)
 
     def refine_by_qr(self, state: State, acceleration: FloatArray, multiplier: FloatArray) -> None:
         """Correct the newest solution, by QR, with residuals of 31 digits made from its state."""
@@ -227,8 +227,8 @@ def _on_all_rows(is_candidate: BoolArray, decision: RankDecision, method: str) -
 class Reduction:
     """The equations of a mechanism whose bodies have fewer freedoms."""
 
-    structure: KKTStructure  # of the kept rows on the freedoms
-    decision: RankDecision  # on all rows; those that hold bodies within subgroups count as kept
+    structure: KKTStructure  # of the independent rows on the freedoms
+    decision: RankDecision  # on all rows; rows outside of the subgroups count as independent
     assembler: Callable[[Solver], Assembler]
     bodies: dict[str, int] = field(default_factory=dict)  # number in each subgroup; {} if planar
 
@@ -238,7 +238,7 @@ class FreedomRows(NamedTuple):
 
     rows: FloatArray  # (n_rows, 2, 3 or 6)
     size: FloatArray  # (n_rows,) norms, zero for rows without any part on the freedoms
-    assembler: Callable[[KeptRows, Solver], Assembler]
+    assembler: Callable[[RowSelection, Solver], Assembler]
     method: str  # its name in a RankDecision
 
 
@@ -308,7 +308,7 @@ def reduction(
     complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
     decision = replace(decision, keep=decision.keep | complementary)
     bodies = {} if motion.is_planar else motion.counts()
-    assembler = partial(on_freedoms.assembler, KeptRows(structure, left_out, tree))
+    assembler = partial(on_freedoms.assembler, RowSelection(structure, left_out, tree))
     return Reduction(structure, decision, assembler, bodies)
 
 
@@ -425,15 +425,15 @@ class SubgroupAssembler(assemblers.SpatialAssembler):
 
     with_rows = Assembler.with_rows
 
-    def __init__(self, subgroups: Subgroups, kept: KeptRows, solver: Solver) -> None:
-        pattern, n = kept.structure.pattern, kept.structure.pattern.n_primal
+    def __init__(self, subgroups: Subgroups, selection: RowSelection, solver: Solver) -> None:
+        pattern, n = selection.structure.pattern, selection.structure.pattern.n_primal
         is_reduced = np.append(subgroups.freedoms < 6, False)[pattern.ends].any(axis=1)
         sizes = pattern.block_sizes.copy()
         sizes[n:] += 6 * is_reduced  # more than a body has: these joints come after both bodies
         order = unit_factors.safe_order(BlockPattern(sizes, pattern.ends), solver.order)
-        super().__init__(kept.structure, solver._replace(order=order), kept.left_out)
-        self._arguments = subgroups, kept, solver
-        self.reaction_tree, fixed = kept.tree, subgroups.fixed
+        super().__init__(selection.structure, solver._replace(order=order), selection.left_out)
+        self._arguments = subgroups, selection, solver
+        self.reaction_tree, fixed = selection.tree, subgroups.fixed
         bodies, basis = np.append(self.bodies, -1), np.zeros((len(fixed) + 1, 6, 6))
         basis[:-1] = subgroups.basis
         assert isinstance(self.native, dynamics.SpatialEvaluation)

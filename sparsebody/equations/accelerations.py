@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
-from sparsebody.arrays import BriefRepr, FloatArray
+from sparsebody.arrays import BriefRepr, FloatArray, IntArray
+from sparsebody.equations.remembered import remembered
 from sparsebody.errors import ConvergenceWarning, MemoryLimitError, ModelError
 from sparsebody.factorization import Case, analyze, krylov, predict_seconds
 from sparsebody.factorization.unit_factors import UnitSymbolic
@@ -36,7 +37,7 @@ class Accelerations(BriefRepr):
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
     multiplier: FloatArray  # (n_rows,) lambda of every constraint row [N m, N]
     joint_wrench: FloatArray  # (n_joints, 6) T lambda, on the successor, in S coordinates
-    residual: float  # relative; of the independent rows kept and the bodies' equations
+    residual: float  # relative; of the independent rows and the bodies' equations
     dropped_residual: float  # largest, of dropped rows, relative to unconstrained motion
     solver: SolveReport | None = None  # of an iterative solve
 
@@ -77,7 +78,7 @@ def minimum_norm(
     if smallest is not None:
         return smallest
     warnings.warn(
-        "rounding hides which multipliers are the smallest: they are those of the rows kept; take "
+        "rounding hides which multipliers are the smallest: those returned are basic; take "
         "reactions='basic' to ask for these",
         ConvergenceWarning,
         stacklevel=2,
@@ -141,17 +142,24 @@ def layout_of_all_rows(pattern: BlockPattern) -> UnitSymbolic:
 
     Raises MemoryLimitError where factors of all rows do not fit into memory.
     """
+    seconds, name, blocks = _order_of_all_rows(pattern)
+    if np.isinf(seconds):
+        raise MemoryLimitError(
+            f"factors of all {pattern.n_rows} rows and freedoms do not fit into memory: take "
+            "reactions='basic', and begin at a state that is consistent, or a larger machine"
+        )
+    symbolic = analyze(name, pattern, blocks)
+    assert isinstance(symbolic, UnitSymbolic)
+    return symbolic
+
+
+@remembered
+def _order_of_all_rows(pattern: BlockPattern) -> tuple[float, str, IntArray]:
+    """Return the least predicted time [s] of LDL', its backend, and the order (n_blocks,)."""
     cases = [Case(pattern, order(pattern, name)) for name in candidate_orderings(pattern)]
     seconds, k, name = min(
         (predict_seconds(name, pattern, case.order, case), k, name)
         for k, case in enumerate(cases)
         for name in ("block-ldl", "multifrontal")
     )
-    if np.isinf(seconds):
-        raise MemoryLimitError(
-            f"factors of all {pattern.n_rows} rows and freedoms do not fit into memory: take "
-            "reactions='basic', and begin at a state that is consistent, or a larger machine"
-        )
-    symbolic = analyze(name, pattern, cases[k].order)
-    assert isinstance(symbolic, UnitSymbolic)
-    return symbolic
+    return seconds, name, cases[k].order

@@ -21,8 +21,17 @@ from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
 
 _PROJECTIONS = 5  # passes of the velocity projection; two are usual
-_ITERATIONS = 100
-_CG_REDUCTION = 1e-5  # of residuals by conjugate gradients
+_ITERATIONS = 100  # of Levenberg-Marquardt; from poses nearby a few are enough
+# Tolerances at which corrections end, so that states are smooth in the frames of joints
+_EXACT = 0.01
+_NEARLY_CLOSED = 1e3  # tolerances: errors that rounding may leave near singular poses
+# Damping of Levenberg-Marquardt, in units of diag(A D^-1 A'): at first, at least (dependent rows
+# stay regular), where a step stalls, and at most (steps are too short to lead anywhere)
+_FIRST_DAMPING, _LEAST_DAMPING, _UNDAMPED, _MOST_DAMPING = 1e-2, 1e-13, 1e-12, 1e6
+_STALLED = 0.999  # ratio of the errors after and before an undamped step that leads nowhere
+# Velocity errors, relative to velocities: of rounding, and up to which a projection succeeds
+_VELOCITY_ROUNDING, _VELOCITY_TOLERANCE = 1e-13, 1e-8
+_CG_REDUCTION = 1e-5  # of residuals by conjugate gradients, in each of two passes
 _COMPLIANT_CLOSINGS = 2  # of poses, as the second one makes up for finite rotations
 
 
@@ -35,7 +44,7 @@ class _Corrections:
 
     @classmethod
     def of(cls, system: System, fixed: Iterable[str], weights: Mapping[str, float]) -> _Corrections:
-        """Return that of bodies given by name."""
+        """Return the corrections for bodies given by name."""
         corrections = cls(np.zeros(system.n_bodies, dtype=bool), np.ones(system.n_bodies))
         for name in [fixed] if isinstance(fixed, str) else fixed:
             corrections.is_fixed[system.body(name)] = True
@@ -56,20 +65,19 @@ class _Corrections:
 
     def closed_pose(self, moving: SystemMotion) -> SystemMotion:
         """Return the nearest closed pose; if steps stall, one found by closing rotations first."""
-        farthest = float(np.abs(moving.state.position).max())
-        size = max(1.0, moving.system.typical_length)
-        goal = max(tolerances.CLOSURE_TOLERANCE * size, tolerances.POSITION_ROUNDING * farthest)
-        if np.abs(moving.position_error).max() <= goal:
+        rounding = tolerances.POSITION_ROUNDING * float(np.abs(moving.state.position).max())
+        goal = max(tolerances.CLOSURE_TOLERANCE, rounding / _link_length(moving.system))
+        if np.abs(moving.position_error / _row_sizes(moving)).max() <= goal:
             return moving
         every = np.ones(moving.system.n_rows, dtype=bool)
         closed, error = self._least_squares_pose(moving, every, goal)
-        if error > 1e3 * goal:
+        if error > _NEARLY_CLOSED * goal:
             other = self._rotations_first(moving, goal)
             closed, error = min((closed, error), other, key=lambda result: result[1])
-        if error > 1e3 * goal:
+        if error > _NEARLY_CLOSED * goal:
             raise errors.AssemblyError(
                 f"mechanism {moving.system.name!r} does not close near the given pose: "
-                + _worst_joints(moving.system, closed.position_error)
+                + _worst_joints(closed, closed.position_error)
                 + "; correct the poses of the bodies or the joint frames"
             )
         return closed
@@ -94,15 +102,17 @@ class _Corrections:
     ) -> tuple[SystemMotion, float]:
         """Return the pose of least squared errors of some rows, and the largest of these errors.
 
-        Levenberg-Marquardt, undamped near the solution. A `metric` (6, 6) stands for all inertias.
+        Errors of translations are relative to the length of links. Levenberg-Marquardt, undamped
+        near the solution. A `metric` (6, 6) stands for all inertias.
         """
         structure = kkt_structure(moving.system, keep)
         layout = layout_of_all_rows(structure.pattern)
-        norm = float(np.linalg.norm(moving.position_error[keep]))
-        damping = min(1e-2, norm)
+        size = _row_sizes(moving)[keep]
+        error = moving.position_error[keep] / size
+        norm = float(np.linalg.norm(error))
+        damping = min(_FIRST_DAMPING, norm)
         for _ in range(_ITERATIONS):
-            error = moving.position_error[keep]
-            if np.abs(error).max() <= goal:
+            if np.abs(error).max() <= _EXACT * goal:
                 break
             matrix = structure.matrix(moving.constraint)
             if metric is not None:  # the same for every body
@@ -111,27 +121,30 @@ class _Corrections:
                 matrix = replace(matrix, diagonal=same, inverse=inverse)
             matrix = self.matrix(matrix)
             nothing = np.zeros(matrix.pattern.n_primal_rows)
-            factors = _damped(layout, matrix, max(damping, 1e-13))
-            x = factors.solve(np.append(nothing, -error))
+            factors = _damped(layout, matrix, max(damping, _LEAST_DAMPING))
+            x = factors.solve(np.append(nothing, -size * error))
             trial = moving.at(displaced(moving.state, x[: len(nothing)].reshape(-1, 6)))
-            trial_norm = float(np.linalg.norm(trial.position_error[keep]))
+            trial_error = trial.position_error[keep] / size
+            trial_norm = float(np.linalg.norm(trial_error))
             if np.isfinite(trial_norm) and trial_norm < norm:
-                stalled = trial_norm > 0.999 * norm and damping < 1e-12
-                moving, norm = trial, trial_norm
+                stalled = trial_norm > _STALLED * norm and damping < _UNDAMPED
+                moving, error, norm = trial, trial_error, trial_norm
                 damping = min(0.1 * damping, norm)
                 if stalled:
                     break
-            elif damping > 1e6 or norm <= 100.0 * goal:
+            elif damping > _MOST_DAMPING or norm <= 100.0 * goal:  # what is left is rounding
                 break
             else:
-                damping = max(10.0 * damping, 1e-10)
-        return moving, float(np.abs(moving.position_error[keep]).max())
+                damping = max(10.0 * damping, 100.0 * _UNDAMPED)
+        return moving, float(np.abs(error).max())
 
     def consistent_velocity(self, moving: SystemMotion) -> SystemMotion:
         """Project the velocity, repeatedly: rounding leaves a residual."""
-        system, solver, error = moving.system, None, moving.velocity_error
+        system, solver, error, size = moving.system, None, moving.velocity_error, _row_sizes(moving)
+        units = np.repeat([1.0, _link_length(system)], 3)  # of velocities: rad/s, lengths/s
+        speed = max(np.abs(moving.state.velocity / units).max(), np.abs(error / size).max())
         for _ in range(_PROJECTIONS):
-            if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
+            if np.abs(error / size).max() <= _VELOCITY_ROUNDING * speed:
                 return moving
             if solver is None:
                 matrix = self.matrix(kkt_structure(system).matrix(moving.constraint))
@@ -141,15 +154,15 @@ class _Corrections:
             for x in (undamped, solver.solve(rhs)):
                 velocity = moving.state.velocity + x[: -len(error)].reshape(-1, 6)
                 trial = moving.at(moving.state.with_(velocity=velocity))
-                if np.abs(trial.velocity_error).max() < np.abs(error).max():
+                if np.abs(trial.velocity_error / size).max() < np.abs(error / size).max():
                     moving, error = trial, trial.velocity_error
                     break
             else:
                 break
-        if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
+        if np.abs(error / size).max() > _VELOCITY_TOLERANCE * speed:
             raise errors.AssemblyError(
                 f"mechanism {system.name!r} has no consistent velocity: "
-                + _worst_joints(system, error)
+                + _worst_joints(moving, error)
                 + "; a prescribed motion works against a joint"
             )
         return moving
@@ -175,7 +188,7 @@ def consistent_state(
     state : State, optional
         An approximate state; default: the initial poses and velocities of the model.
     threads : int
-        Of the motion at the joints.
+        That compute the motion at the joints.
     fixed : iterable of str
         Bodies that do not move: velocities stay exactly, quaternions to rounding.
     weights : mapping of body names to float, optional
@@ -193,7 +206,7 @@ def consistent_state(
     corrections = _Corrections.of(system, fixed, weights or {})
     if system.n_rows > 0:
         moving = corrections.consistent_velocity(corrections.closed_pose(moving))
-    state = moving.state  # whole turns of coordinates are those of drives
+    state = moving.state  # whole turns of coordinates are those of prescribed motions
     if len(system.coordinates.joint) == 0:
         return state
     coordinate = state.coordinate.copy()
@@ -203,14 +216,15 @@ def consistent_state(
 
 
 def compliant_state(
-    system: System, state: State, opening: FloatArray, compliance: FloatArray
+    system: System, state: State, error: FloatArray, compliance: FloatArray
 ) -> State:
-    """Return the nearest state with joints open by `opening`, with velocities that keep them so.
+    """Return the nearest state with position errors `error`, and velocities that preserve them.
 
-    In the metric of the inertias, and by no more than loads of joints with a compliance achieve:
-    M x + A' mu = 0 and A x - E mu = opening - delta, in the same way A (v + x) - E mu = 0 after it.
-    So the state stays what it is in directions that rows with small pivots determine, as those
-    near a singular pose, where closing what is open would move bodies far.
+    Twists x, least in the metric of the inertias, by Newton's method on compliant joints: from
+    position errors delta, M x + A' mu = 0 and A x - E mu = error - delta; then velocities by
+    M x + A' mu = 0 and A (v + x) - E mu = 0. E leaves the state nearly unchanged in directions
+    that rows of small pivots determine, as near singular poses, where rigid joints would move
+    bodies far.
 
     Parameters
     ----------
@@ -218,8 +232,8 @@ def compliant_state(
         The compiled mechanism.
     state : State
         Open by little, as steps with compliant joints leave it, whatever its velocities.
-    opening : (n_rows,) array
-        That of every row [m, rad].
+    error : (n_rows,) array
+        Position errors of the rows after it [m, rad].
     compliance : (n_rows,) array
         E > 0 of every row over the square of a time: [1/kg, 1/(kg m^2)].
     """
@@ -236,7 +250,7 @@ def compliant_state(
             return x[: len(nothing)].reshape(-1, 6)
 
         for _ in range(_COMPLIANT_CLOSINGS):
-            twist = change(opening - moving.position_error)
+            twist = change(error - moving.position_error)
             moving = moving.at(displaced(moving.state, twist))
         for _ in range(_COMPLIANT_CLOSINGS):
             velocity = moving.state.velocity + change(-moving.velocity_error)
@@ -248,8 +262,8 @@ def compliant_state(
 def _damped(layout: UnitSymbolic, matrix: SaddleMatrix, damping: float) -> UnitNumeric:
     """Return factors of [D A'; A -damping diag(A D^-1 A')].
 
-    The primal part of the solution for (0, target) is that of A v = target of least norm by D,
-    damped.
+    For (0, t) they give the v of least v' D v + |A v - t|^2 / damping, the norm in units of this
+    diagonal.
     """
     ends = matrix.pattern.ends[matrix.row_block]
     sides = zip(matrix.rows.transpose(1, 0, 2), padded(matrix.inverse)[ends.T], strict=True)
@@ -258,12 +272,24 @@ def _damped(layout: UnitSymbolic, matrix: SaddleMatrix, damping: float) -> UnitN
     return layout.factorize_compliant(matrix, damping * size)
 
 
-def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:
-    """Name the joints with the largest errors, and how large they are."""
-    largest = np.zeros(system.n_joints)
+def _link_length(system: System) -> float:
+    """Return the length of a typical link, from joint to joint through the center of mass [m]."""
+    return 2.0 * system.typical_length
+
+
+def _row_sizes(moving: SystemMotion) -> FloatArray:
+    """Return (n_rows,) position errors as large as the mechanism: 1 rad, the length of a link."""
+    return moving.row_sizes(_link_length(moving.system))
+
+
+def _worst_joints(moving: SystemMotion, error: FloatArray, count: int = 3) -> str:
+    """Name the joints with the largest errors (n_rows,), by the mechanism's size, and these."""
+    system = moving.system
+    largest, relative = np.zeros((2, system.n_joints))
     np.maximum.at(largest, system.row_joint, np.abs(error))
-    worst = np.argsort(-largest)[:count]
-    worst = worst[largest[worst] > 0.01 * largest[worst[0]]]
+    np.maximum.at(relative, system.row_joint, np.abs(error / _row_sizes(moving)))
+    worst = np.argsort(-relative)[:count]
+    worst = worst[relative[worst] > 0.01 * relative[worst[0]]]
     named = (f"joint {system.joint_names[j]!r} is off by {largest[j]:.3g}" for j in worst)
     return ", ".join(named) + " (m or rad)"
 
@@ -287,7 +313,10 @@ class StateChange:
 def state_changes(
     system: System, before: State, after: State, tolerance: float = 1e-9
 ) -> list[StateChange]:
-    """Return what `consistent_state` has changed by more than a tolerance, the farthest first."""
+    """Return what `consistent_state` has changed, the largest changes first.
+
+    Of bodies with a distance [m], angle [rad] or velocity [m/s, rad/s] above the tolerance.
+    """
     between = quaternion_product(quaternion_conjugate(before.orientation), after.orientation)
     distance = np.linalg.norm(after.position - before.position, axis=1)
     angle = np.linalg.norm(quaternion_logarithm(between), axis=1)

@@ -164,8 +164,10 @@ class DesiredMotion(SystemMotion):
         """(n_bodies, 6) what actuators and constraints must exert on each body."""
         return self.inertial + self.bias - self.applied
 
-    def gaps(self, joint: IntArray, A: FloatArray, gamma: FloatArray) -> tuple[FloatArray, float]:
-        """Return A a - gamma (m,) of rows A at joints, and the size of its terms, their scale.
+    def row_residuals(
+        self, joint: IntArray, A: FloatArray, gamma: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return A a - gamma (m,) of rows A at joints, and the largest of its terms, their scale.
 
         Terms also count as large as they would be if the bodies fell free, so that the scale is not
         zero for a mechanism at rest.
@@ -181,11 +183,11 @@ class DesiredMotion(SystemMotion):
     def check_constraints(self, tolerance: float) -> float:
         """Return the violation; raise MotionError that names the worst joint if it is too large."""
         rows, system = self.constraint, self.system
-        gap, scale = self.gaps(system.row_joint, rows.rows, rows.acceleration)
-        if len(gap) == 0:
+        residual, scale = self.row_residuals(system.row_joint, rows.rows, rows.acceleration)
+        if len(residual) == 0:
             return 0.0
-        k = int(np.argmax(np.abs(gap)))
-        violation = float(abs(gap[k]) / scale)
+        k = int(np.argmax(np.abs(residual)))
+        violation = float(abs(residual[k]) / scale)
         if violation <= tolerance:
             return violation
         j, tracked = int(system.row_joint[k]), system.coordinates
@@ -195,7 +197,7 @@ class DesiredMotion(SystemMotion):
             "the desired accelerations violate "
             f"{'the prescribed motion of ' if is_prescribed else ''}joint "
             f"{system.joint_names[j]!r} (row {k - int(system.first_row[j])}) by "
-            f"{gap[k]:.4g} {unit}, {violation:.1e} of what is desired where "
+            f"{residual[k]:.4g} {unit}, {violation:.1e} of what is desired where "
             f"{tolerance:.1e} is allowed; ask for accelerations that all joints allow, as "
             "driven_accelerations returns"
         )

@@ -207,6 +207,11 @@ class SystemMotion:
     def _errors(self) -> tuple[FloatArray, FloatArray]:
         return constraint_errors(self.system, self.state, self._threads)
 
+    def row_sizes(self, length: float) -> FloatArray:
+        """Return (n_rows,) position errors of a rotation by 1 rad or a translation by `length`."""
+        moment, force = np.hsplit(self.subspace, 2)
+        return np.asarray(np.linalg.norm(moment, axis=1) + length * np.linalg.norm(force, axis=1))
+
     @property
     def position_error(self) -> FloatArray:
         """(n_rows,) [rad, m]."""

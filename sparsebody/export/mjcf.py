@@ -84,7 +84,7 @@ class MjcfDocument:
 
     @cached_property
     def tree(self) -> trees.BodyTree:
-        """The tree of bodies; joints that act or are held stay in it where they can."""
+        """The tree of bodies, by joints with forces or prescribed motions if possible."""
         at, system = self.at, self.at.system
         cost = np.array([EQUALITIES.get(kind.name, _LIKE_OTHERS) for kind in at.joint_types])
         names = [kind.name for kind in at.joint_types]
@@ -190,12 +190,12 @@ class MjcfDocument:
             what["mesh"] = self._mesh(solid, element.get("name", ""))
         else:
             what["size"] = numbers([solid.radius])
-        place = {
+        pose = {
             "pos": numbers(solid.frame.origin),
             "quat": numbers(np.asarray(solid.frame.orientation)),
         }
         look = {} if solid.color is None else {"rgba": numbers([*solid.color, 1.0])}
-        xml.SubElement(element, "geom", what | place | look | {"contype": "0", "conaffinity": "0"})
+        xml.SubElement(element, "geom", what | pose | look | {"contype": "0", "conaffinity": "0"})
 
     def _mesh(self, mesh: bodies.Mesh, body: str) -> str:
         """Return the name of a mesh's asset, which the first body that has it gives it."""
@@ -313,10 +313,10 @@ class MjcfDocument:
         for site in sites:
             xml.SubElement(spatial, "site", site=site)
 
-    # ---- forces and held coordinates ------------------------------------------------------------
+    # ---- forces and fixed coordinates -----------------------------------------------------------
 
     def add_forces(self) -> None:
-        """Add springs, dampers, actuators and loads, and coordinates that are held."""
+        """Add springs, dampers, actuators and loads, and coordinates of constant value."""
         self._add_constant_coordinates()
         on_coordinates: dict[tuple[int, int], list[JointForce]] = defaultdict(list)
         for force in self.at.mechanism.forces.values():

@@ -13,8 +13,9 @@ FORMATS = {".xml": mjcf.mjcf_document, ".mjcf": mjcf.mjcf_document, ".urdf": urd
 def write_robot(mechanism: Mechanism, path: writing.StrPath, state: State | None = None) -> None:
     """Write a mechanism as MJCF (.xml, .mjcf) or URDF (.urdf), which `load_mechanism` reads.
 
-    Bodies are a tree of joints, loop joints are equality constraints of MJCF. Bodies without
-    inertia of their own are part of the body that they are welded to, as in `compile`.
+    Joints of a spanning tree become joints of the file; loop joints become equality constraints of
+    MJCF, and are left out of URDF. Bodies without inertia of their own are part of the body that
+    they are welded to, as in `compile`.
 
     Parameters
     ----------

@@ -30,9 +30,10 @@ def urdf_document(at: PosedMechanism) -> tuple[xml.Element, Notes]:
     ModelError names a joint of the tree that URDF has no type for.
     """
     document, system = UrdfDocument(at), at.system
+    # a tree of least cost prefers joints that URDF has a type for; the others close loops
     cost = np.array([1 if kind.name in URDF_TYPES else 2 for kind in at.joint_types], dtype=np.intp)
     cost[[kind.name == "free" for kind in at.joint_types]] = NEVER
-    tree = body_tree(system, cost)  # of joints that URDF has; others close loops, left out
+    tree = body_tree(system, cost)
     for body in tree.order.tolist():
         j = int(tree.joint[body])
         document.frames[body] = document.link_frame(body, j)
@@ -40,14 +41,14 @@ def urdf_document(at: PosedMechanism) -> tuple[xml.Element, Notes]:
         document.add_joint(int(tree.parent[body]), body, j)
     loops = [system.joint_names[j] for j in tree.loop_joints if at.joint_types[j].name != "free"]
     if loops:
-        document.notes.add("loops cannot be held, these joints are left out", *loops)
+        document.notes.add("URDF has no loops, these joints are left out", *loops)
     document.note_others()
     return document.root, document.notes
 
 
 @dataclass(eq=False)
 class UrdfDocument:
-    """The elements of the file while it is made, and what it cannot hold."""
+    """The elements of the file while it is made, and notes of what it cannot hold."""
 
     at: PosedMechanism
     notes: Notes = field(default_factory=Notes)
@@ -103,8 +104,8 @@ class UrdfDocument:
             if isinstance(solid, bodies.Mesh):
                 continue
             visual = xml.SubElement(link, "visual")
-            place = at.origin[body] + R @ solid.frame.origin
-            xml.SubElement(visual, "origin", self._origin(body, R @ solid.frame.rotation, place))
+            position = at.origin[body] + R @ solid.frame.origin
+            xml.SubElement(visual, "origin", self._origin(body, R @ solid.frame.rotation, position))
             geometry = xml.SubElement(visual, "geometry")
             if isinstance(solid, bodies.Box):
                 xml.SubElement(geometry, "box", size=numbers(solid.sides))
@@ -144,7 +145,7 @@ class UrdfDocument:
             xml.SubElement(joint, "dynamics", damping=numbers([damping]))
 
     def note_others(self) -> None:
-        """Note forces other than damping, compliance, prescribed coordinates and velocities."""
+        """Note what is left out: prescribed motions, compliance, forces but damping, velocities."""
         at, notes = self.at, self.notes
         prescribed = [at.system.joint_names[j] for j in at.mechanism.columns()[1].prescribed]
         if prescribed:

@@ -37,7 +37,9 @@ __all__ = [
 ]
 
 PIVOTING = ("superlu", "banded", "dense")  # LU with pivoting: any symmetric matrix in any order
-LARGE_PATTERN = 5000  # primal blocks from which on a bound of a backend's time may rule it out
+LARGE_PATTERN = (
+    5000  # primal blocks; beyond, a backend whose least possible time is too long is out
+)
 INSTALL = {
     "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'",
     "mumps": "apt install libmumps-dev libopenmpi-dev openmpi-bin && pip install 'sparsebody[mpi]'",
@@ -55,8 +57,8 @@ class Work(NamedTuple):
     flops: float
 
 
-BYTES = 10.0  # of memory in all to an entry of the factors, where it was not measured
-LARGE_FACTORS = 1e9  # bytes from which on the machine's free memory is asked for
+BYTES = 10.0  # of memory in all for each entry of the factors, where it was not measured
+LARGE_FACTORS = 1e9  # bytes; larger factors are compared with the machine's free memory
 IMPOSSIBLE = Work(np.inf, np.inf, np.inf)
 
 
@@ -95,7 +97,10 @@ def _schur_work(case: Case) -> Work:
 
 
 def _tile_work(case: Case) -> Work:
-    """LDL' of the whole matrix with every block filled up to whole tiles."""
+    """LDL' of the whole matrix, every block padded to multiples of TILE rows.
+
+    A column of b padded rows below a block of size s takes s b entries and s b^2 flops.
+    """
     pattern, order = case.pattern, unit_factors.safe_order(case.pattern, case.order)
     tree = case.elimination if order is case.order else trees.elimination(pattern, order)
     size = pattern.block_sizes[order]
@@ -107,7 +112,10 @@ def _tile_work(case: Case) -> Work:
 
 
 def _band_work(case: Case) -> Work:
-    """Partial pivoting doubles the upper band."""
+    """LU of n rows of a band of half width w: n (3 w + 1) entries, 4 n w^2 flops.
+
+    Partial pivoting doubles the upper half. Golub and Van Loan (2013), sec. 4.3.
+    """
     rows, width = case.pattern.n_rows, float(case.metrics.scalar_bandwidth)
     entries = rows * (3 * width + 1)
     if 8 * entries > pivoted_lu.LARGEST_BAND:
@@ -123,7 +131,7 @@ def _dense_work(case: Case) -> Work:
     return Work(rows, rows**2, 2 / 3 * rows**3)
 
 
-SUBSTRUCTURE_ENTRIES = 110.0  # of factors and motions to a row, measured on cubes
+SUBSTRUCTURE_ENTRIES = 110.0  # of factors and of coarse motions to a row, measured on cubes
 
 
 def parts_work(rows: float) -> Work:
@@ -132,15 +140,15 @@ def parts_work(rows: float) -> Work:
 
 
 class Cost(NamedTuple):
-    """Seconds for one factorization and one solve, in proportion to its work; and memory."""
+    """Time and memory of one factorization and one solve: coefficients of its work."""
 
-    call: float
-    row: float
-    entry: float
-    flop: float
+    call: float  # [s]
+    row: float  # [s] for each of Work.rows, ...
+    entry: float  # [s]
+    flop: float  # [s]
     parallel: float = 0.0  # part of the time that is divided by threads, or by ranks of MUMPS
-    parallel_flops: float = 0.0  # from which on it is
-    bytes: float = BYTES  # to an entry
+    parallel_flops: float = 0.0  # least work of which a part is done in parallel
+    bytes: float = BYTES  # of memory for each entry
 
 
 class Prediction(NamedTuple):

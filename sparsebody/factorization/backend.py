@@ -193,9 +193,9 @@ def conjugate_gradient_solve(
     """
     n, of_matrix = matrix.pattern.n_primal_rows, matrix.factors
 
-    def preconditioned(gap: FloatArray) -> FloatArray:
-        """Return (A D^-1 A')^-1 gap, roughly."""
-        return numeric.solve(np.concatenate([np.zeros(n), -gap]))[n:]
+    def preconditioned(r: FloatArray) -> FloatArray:
+        """Return (A D^-1 A')^-1 r, roughly."""
+        return numeric.solve(np.concatenate([np.zeros(n), -r]))[n:]
 
     def schur_product(y: FloatArray) -> FloatArray:
         """Return A D^-1 A' y."""

@@ -21,7 +21,7 @@ from sparsebody.factorization.backend import largest
 from sparsebody.factorization.cholmod import CholmodSymbolic
 from sparsebody.factorization.unit_factors import UnitSymbolic
 from sparsebody.sparse.saddle import Product, SaddleMatrix
-from sparsebody.tolerances import GAP_ROUNDING
+from sparsebody.tolerances import RESIDUAL_ROUNDING
 
 MOST_STEPS = 300
 MOST_PASSES = 12
@@ -35,7 +35,7 @@ class Operator(NamedTuple):
 
     product: Product  # A x
     transposed: Product  # A' y
-    precondition: Product  # (A A' + delta)^-1 gap, nearly
+    precondition: Product  # (A A' + delta)^-1 r of a residual r, nearly
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,48 +45,48 @@ class LeastNorm:
     y: FloatArray  # (n_dual_rows,) with x = A' y
     x: FloatArray  # (n_primal_rows,)
     steps: int
-    gap: float  # largest entry of g - A x, relative to `size`
-    residual: float  # the same, or that of A' (g - A x) where no x closes the gap
+    residual: float  # largest entry of r = g - A x, relative to `size`
+    normal_residual: float  # the same, or that of A' r if smaller: the least |r| is then not zero
     converged: bool
 
 
 def least_norm(operator: Operator, g: FloatArray, size: float) -> LeastNorm:
     """Return the smallest x = A' y of those with the least |A x - g|.
 
-    First g (n_dual_rows,) is assumed to be in the range of A. Where a gap g - A x remains, x is
+    First g (n_dual_rows,) is assumed to be in the range of A. If a residual g - A x remains, x is
     computed from the part of g in the range alone, because the other part is amplified by 1 /
-    delta. Gaps are relative to `size`, the largest entry of g and of the terms that it is the sum
-    of.
+    delta. Residuals are relative to `size`, the largest entry of g and of the terms that it is the
+    sum of.
     """
     iterate = _consistent(operator, g, size)
-    if largest(iterate.gap) > RESIDUAL_TOLERANCE * size + _rounding(iterate, size):
+    if largest(iterate.residual) > RESIDUAL_TOLERANCE * size + _rounding(iterate, size):
         first, iterate = iterate, _least_squares(operator, g, size, iterate)
         iterate = replace(iterate, steps=iterate.steps + first.steps)
-    gap = largest(iterate.gap)
-    residual = min(gap, largest(operator.transposed(iterate.gap)))
+    residual = largest(iterate.residual)
+    normal = min(residual, largest(operator.transposed(iterate.residual)))
     bound = max(RESIDUAL_TOLERANCE * size, 8.0 * _rounding(iterate, size))
     y, x, scale = iterate.y, iterate.x, size if size > 0.0 else 1.0
-    return LeastNorm(y, x, iterate.steps, gap / scale, residual / scale, residual <= bound)
+    return LeastNorm(y, x, iterate.steps, residual / scale, normal / scale, normal <= bound)
 
 
 @dataclass(frozen=True, eq=False)
 class _Iterate:
     y: FloatArray
     x: FloatArray  # A' y
-    gap: FloatArray  # g - A x
+    residual: FloatArray  # g - A x
     steps: int
 
 
 def _consistent(operator: Operator, g: FloatArray, size: float) -> _Iterate:
-    """Return an x whose gap no further pass reduces, for g in the range of A."""
+    """Return an x whose residual no further pass reduces, for g in the range of A."""
     y = np.zeros(len(g))
     iterate = _Iterate(y, operator.transposed(y), g, 0)
     for _ in range(MOST_PASSES):
-        if largest(iterate.gap) <= GAP_ROUNDING * size:
+        if largest(iterate.residual) <= RESIDUAL_ROUNDING * size:
             break
-        change, steps = _golub_kahan(operator, iterate.gap)
+        change, steps = _golub_kahan(operator, iterate.residual)
         trial = _changed(operator, iterate, change, steps)
-        is_better = largest(trial.gap) < LEAST_REDUCTION * largest(iterate.gap)
+        is_better = largest(trial.residual) < LEAST_REDUCTION * largest(iterate.residual)
         iterate = trial if is_better else replace(iterate, steps=trial.steps)
         if not is_better:
             break
@@ -94,30 +94,30 @@ def _consistent(operator: Operator, g: FloatArray, size: float) -> _Iterate:
 
 
 def _least_squares(operator: Operator, g: FloatArray, size: float, start: _Iterate) -> _Iterate:
-    """Return an x whose gap lies outside the range of A, A' (g - A x) = 0."""
-    zero = replace(start, y=np.zeros_like(start.y), x=np.zeros_like(start.x), gap=g)
+    """Return an x whose residual is orthogonal to the range of A, A' (g - A x) = 0."""
+    zero = replace(start, y=np.zeros_like(start.y), x=np.zeros_like(start.x), residual=g)
     iterate = _changed(operator, zero, _range_part(operator, start.y))
-    residual = largest(operator.transposed(iterate.gap))
+    normal_residual = largest(operator.transposed(iterate.residual))
     for _ in range(MOST_PASSES):
-        if residual <= GAP_ROUNDING * size:
+        if normal_residual <= RESIDUAL_ROUNDING * size:
             break
-        change, steps = _golub_kahan(operator, _range_part(operator, iterate.gap))
+        change, steps = _golub_kahan(operator, _range_part(operator, iterate.residual))
         trial = _changed(operator, iterate, _range_part(operator, change), steps)
-        new_residual = largest(operator.transposed(trial.gap))
-        if not new_residual < residual:
+        new_residual = largest(operator.transposed(trial.residual))
+        if not new_residual < normal_residual:
             break
-        is_better = new_residual < LEAST_REDUCTION * residual
-        iterate, residual = trial, new_residual
+        is_better = new_residual < LEAST_REDUCTION * normal_residual
+        iterate, normal_residual = trial, new_residual
         if not is_better:
             break
     return iterate
 
 
 def _changed(operator: Operator, iterate: _Iterate, change: FloatArray, steps: int = 0) -> _Iterate:
-    """Return the iterate after a change of y; rounding of a large A' y stays out of the gap."""
+    """Return the iterate after a change of y; rounding of A' y does not enter the residual."""
     dx = operator.transposed(change)
-    gap = iterate.gap - operator.product(dx)
-    return _Iterate(iterate.y + change, iterate.x + dx, gap, iterate.steps + steps)
+    residual = iterate.residual - operator.product(dx)
+    return _Iterate(iterate.y + change, iterate.x + dx, residual, iterate.steps + steps)
 
 
 def _range_part(operator: Operator, y: FloatArray) -> FloatArray:
@@ -126,8 +126,8 @@ def _range_part(operator: Operator, y: FloatArray) -> FloatArray:
 
 
 def _rounding(iterate: _Iterate, size: float) -> float:
-    """Return the rounding error of a gap."""
-    return GAP_ROUNDING * (size + largest(iterate.y))
+    """Return the rounding error of the residual."""
+    return RESIDUAL_ROUNDING * (size + largest(iterate.y))
 
 
 def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
@@ -145,7 +145,8 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
     v, t = v / alpha, u / alpha
     s, phi_bar, rho_bar = t, beta, alpha
     first = alpha * beta
-    least = max(GAIN_TOLERANCE * first, GAP_ROUNDING * float(np.linalg.norm(p)))  # of p, in A' p
+    p_size = float(np.linalg.norm(p))
+    least = max(GAIN_TOLERANCE * first, RESIDUAL_ROUNDING * p_size)  # of p, in A' p
     for step in range(1, MOST_STEPS + 1):
         metric_p = operator.product(v) - alpha * metric_u
         p = operator.precondition(metric_p)
@@ -186,10 +187,10 @@ class ShiftedLDL:
         self._rows = rows
         self.symbolic.eliminate(rows, delta)
 
-    def solve(self, gap: FloatArray) -> FloatArray:
-        """Return (A A' + delta)^-1 gap, both (n_dual_rows,), by a solution without forces."""
+    def solve(self, r: FloatArray) -> FloatArray:
+        """Return (A A' + delta)^-1 r, both (n_dual_rows,), by a solution without forces."""
         n = self.symbolic.pattern.n_primal_rows
-        return self.symbolic.unit_solution(self._rows, np.concatenate([np.zeros(n), -gap]))[n:]
+        return self.symbolic.unit_solution(self._rows, np.concatenate([np.zeros(n), -r]))[n:]
 
 
 @dataclass(eq=False)
@@ -213,10 +214,10 @@ class ShiftedCholesky:
         factor.permuted.data[self._diagonal] += delta
         factor.refactorize()
 
-    def solve(self, gap: FloatArray) -> FloatArray:
-        """Return (A A' + delta)^-1 gap, both (n_dual_rows,)."""
-        order, y = self.symbolic.layout.order, np.empty_like(gap)
-        y[order] = self.symbolic.factor.solve(gap[order])
+    def solve(self, r: FloatArray) -> FloatArray:
+        """Return (A A' + delta)^-1 r, both (n_dual_rows,)."""
+        order, y = self.symbolic.layout.order, np.empty_like(r)
+        y[order] = self.symbolic.factor.solve(r[order])
         return y
 
 

@@ -1,7 +1,7 @@
 """LDL' of the quasi-definite [D A'; A -eps] in any order, with every operation counted.
 
 An instrument, not a backend: no order is repaired, nothing is pivoted or refined, and blocks are
-taken as dense, so that orders differ by nothing but themselves. With eps > 0 every order has
+taken as dense, so that counts and errors depend on the order alone. With eps > 0 every order has
 factors (Vanderbei 1995); joints that come before their bodies have pivots of -eps.
 """
 
@@ -58,7 +58,7 @@ class PlainLDLSymbolic:
     indices: IntArray  # scalar row of every value
 
     def factorize(self, matrix: SaddleMatrix, eps: float = 0.0) -> PlainLDLNumeric:
-        """Factorize with rows of A scaled to one in the metric of D^-1, so that eps is a number.
+        """Factorize with rows a of A scaled to a D^-1 a' = 1, so that eps has no unit.
 
         Raises SingularSystemError at a zero pivot, ShapeError if eps is negative or not finite.
         """

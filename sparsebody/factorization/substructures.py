@@ -267,37 +267,37 @@ class Substructures:
         self.coarse.threads = self.threads
         self.coarse.eliminate(rows, delta)
 
-    def solve(self, gap: FloatArray) -> FloatArray:
-        """Return (A A' + delta)^-1 gap, both (n_dual_rows,), nearly; symmetric and positive."""
-        y, ordered = np.empty_like(gap), gap[self.dual_rows]
+    def solve(self, r: FloatArray) -> FloatArray:
+        """Return (A A' + delta)^-1 r, both (n_dual_rows,), nearly; symmetric and positive."""
+        y, ordered = np.empty_like(r), r[self.dual_rows]
         y[self.dual_rows] = self._solve(ordered)
         return y
 
-    def _solve(self, gap: FloatArray) -> FloatArray:
-        y, x = np.empty_like(gap), np.zeros(self.pattern.n_primal_rows)
+    def _solve(self, r: FloatArray) -> FloatArray:
+        y, x = np.empty_like(r), np.zeros(self.pattern.n_primal_rows)
 
         def solve(part: Part) -> None:
-            x[part.primal], y[part.dual] = part.solve(-x[part.primal], -gap[part.dual])
+            x[part.primal], y[part.dual] = part.solve(-x[part.primal], -r[part.dual])
 
         list(self._each(solve, self.parts))
         if self.coarse is None:
             return y
         between, rows = (self._between.offsets, self._between.ends), self.rows[self.n_inside :]
-        gap_between = gap[self.n_inside :] + native.constraint_product(between, rows, x)
-        y[self.n_inside :] = self._solve_between(gap_between)
+        r_between = r[self.n_inside :] + native.constraint_product(between, rows, x)
+        y[self.n_inside :] = self._solve_between(r_between)
         x[:] = native.constraint_forces(between, rows, y[self.n_inside :])
         list(self._each(solve, self.parts))
         return y
 
-    def _solve_between(self, gap: FloatArray) -> FloatArray:
-        """Return F^-1 gap; out of the range of G, where a gap is rounding, the gap itself."""
+    def _solve_between(self, r: FloatArray) -> FloatArray:
+        """Return F^-1 r; out of the range of G, where r is rounding, r itself."""
         assert self.coarse is not None
         runs = list(itertools.pairwise(self.start))
         reduced = np.zeros(self.start[-1])
         for one, (first, last) in zip(self.interfaces, runs, strict=True):
-            reduced[first:last] = gap[one.interface_rows] @ one.q
+            reduced[first:last] = r[one.interface_rows] @ one.q
         change = self.coarse.solve(reduced) - reduced
-        y = gap.copy()
+        y = r.copy()
         for one, (first, last) in zip(self.interfaces, runs, strict=True):
             y[one.interface_rows] += one.q @ change[first:last]
         return y
@@ -333,15 +333,15 @@ class IterativeSymbolic(unit_factors.UnitSymbolic):
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Solve, nearly; by conjugate gradients where a large delta is asked for."""
         n, of_rows = self.pattern.n_primal_rows, (self.pattern.offsets, self.pattern.ends)
-        gap = native.constraint_product(of_rows, rows, rhs[:n]) - rhs[n:]
-        y = self._shifted_solution(rows, gap)
+        r = native.constraint_product(of_rows, rows, rhs[:n]) - rhs[n:]
+        y = self._shifted_solution(rows, r)
         return np.concatenate([rhs[:n] - native.constraint_forces(of_rows, rows, y), y])
 
-    def _shifted_solution(self, rows: FloatArray, gap: FloatArray) -> FloatArray:
-        """Return (A A' + delta)^-1 gap, both (n_dual_rows,)."""
+    def _shifted_solution(self, rows: FloatArray, r: FloatArray) -> FloatArray:
+        """Return (A A' + delta)^-1 r, both (n_dual_rows,)."""
         if self.delta == krylov.DELTA:
-            return self.substructures.solve(gap)
-        of_rows, shape = (self.pattern.offsets, self.pattern.ends), (len(gap), len(gap))
+            return self.substructures.solve(r)
+        of_rows, shape = (self.pattern.offsets, self.pattern.ends), (len(r), len(r))
 
         def product(y: FloatArray) -> FloatArray:
             x = native.constraint_forces(of_rows, rows, y)
@@ -349,7 +349,7 @@ class IterativeSymbolic(unit_factors.UnitSymbolic):
 
         y, failure = cg(
             LinearOperator(shape, product),
-            gap,
+            r,
             rtol=SHIFTED_REDUCTION,
             maxiter=MOST_SHIFTED_STEPS,
             M=LinearOperator(shape, self.substructures.solve),

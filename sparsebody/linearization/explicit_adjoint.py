@@ -35,7 +35,7 @@ _ROUNDED_TILT = 1e-10  # relative change of a correction by rows of a neighbouri
 _ROUNDED_CORRECTION = 1e-12  # of a velocity, or [rad, m]: hardly more than rounding
 
 
-# ---- steps that are kept ------------------------------------------------------------------------
+# ---- steps that are stored ----------------------------------------------------------------------
 
 
 class Stages(NamedTuple):
@@ -301,7 +301,7 @@ class ExplicitAdjoint(Adjoint):
     def _composition(self, step: Step, scheme: Composition, g: StateGradient) -> StateGradient:
         """Return the gradient by the start of a composition of RATTLE steps, of that by its end.
 
-        Two stages a part: with its velocities v and v_1 of `part_back`.
+        Two stages a part: with its velocities v and v_1 of `rattle_adjoint`.
         """
         start, (time, dynamics, _), stages = step
         assert stages is not None
@@ -322,7 +322,7 @@ class ExplicitAdjoint(Adjoint):
         for k in reversed(range(len(scheme.parts))):
             pair = motions[max(2 * k - 1, 0)], motions[2 * k].state
             ends = motions[2 * k + 1], motions[2 * k + 2].state
-            g, by_wrench = part_back(self, at, *pair, *ends, h * scheme.parts[k], g, by_wrench)
+            g, by_wrench = rattle_adjoint(self, at, *pair, *ends, h * scheme.parts[k], g, by_wrench)
         self.add_wrench(first.velocity, start.acceleration, by_wrench, g)
         return g
 
@@ -378,8 +378,17 @@ def _state(stage: FloatArray, time: float, start: State) -> State:
 #     M v_1 = p + h W_1 / 2 + A_1' nu,  A_1 v_1 = k,
 #
 # where W_0 of the first part is of the accelerations at the start, and that of others is W_1 of the
-# part before. Gradients by p are those of `Adjoint.closing`. Hairer, Lubich, Wanner (2006), sec.
-# VII.1.4.
+# part before; G(t) are the momenta, times h, of a body that is displaced by t in h. Hairer, Lubich,
+# Wanner (2006), sec. VII.1.4. With x^ for the gradient by x, and its variables in reverse,
+#
+#     M w + A_1' pi = v_1^,  A_1 w = 0,        W_1^ = (from the next part) + h w / 2,
+#     q_1^ += (w' A_1' nu - pi' (A_1 v_1 - k))_q,    q_1^, v^ += (W_1^' W_1)_q, (W_1^' W_1)_v,
+#     p^ = w + M^-1 v^,  W_0^ = (h / 2) M^-1 v^,
+#     y = q_1^ - A_1' kappa,  u = R p^ + h G'^-T B' (y + e),  A_0 u = 0,
+#     v_0^ = M u,  W_0^ := R W_0^ + h u / 2,  q_0^ = y as a gradient by q_0 + (u' A_0' mu)_q.
+#
+# R turns the axes of the end into those of the start, B is the Jacobian of q_1 by t, and e = p^ x*
+# p + W_0^ x* W_0, moments only, is due to turning axes. u and kappa are by `Adjoint.closing`.
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,7 +407,7 @@ def wrenches(adjoint: Adjoint, at: Motion) -> FloatArray:
     return adjoint.momenta(at.acceleration) + gradients.force_cross(velocity, momentum)
 
 
-def part_back(
+def rattle_adjoint(
     adjoint: Adjoint,
     at: LinearDynamics,
     before: Motion,
@@ -409,9 +418,10 @@ def part_back(
     g: StateGradient,
     by_wrench: FloatArray,
 ) -> tuple[StateGradient, FloatArray]:
-    """Return the gradients by the start of a part, of its state and W_0, of those by its end.
+    """Return the gradients by (q_0, v_0) and W_0 of g by (q_1, v_1) and `by_wrench` by W_1.
 
-    It begins at `first`, with W_0 of `before`; `predicted` has the velocity v, `end` v_1.
+    The part h [s] begins at `first`, with W_0 of `before`; `predicted` has the velocity v, `end`
+    v_1. The equations are above: `weight` is w, then u, `by_p` p^, `by_end` y, `turn` e.
     """
     system, here = adjoint.system, predicted.state
     moved = gradients.Displacement.between(first, here)
@@ -421,7 +431,7 @@ def part_back(
     p_end, wrench_end = moved.to_end(p), moved.to_end(wrench)
 
     at.move_to(here)
-    weight, pi = at.solve(g.velocity, adjoint.size)
+    weight, pi = at.solve(g.velocity, adjoint.size)  # w
     remaining = adjoint.momenta(end.velocity) - p_end - 0.5 * h * next_wrench
     nu = at.solve(remaining, largest(remaining))[1]
     rows = adjoint.rows_at(here, end.velocity)
@@ -439,14 +449,14 @@ def part_back(
     adjoint.add_inertial(change, here.velocity)
 
     by_p, by_first_wrench = weight + change, 0.5 * h * change
-    turn = gradients.force_cross(by_p, p_end)  # of axes
+    turn = gradients.force_cross(by_p, p_end)
     turn += gradients.force_cross(by_first_wrench, wrench_end)
     turn[:, 3:] = 0.0
     back = moved.transposed_jacobian.copy()
     back[:, :3, :3] = slopes[1] @ back[:, :3, :3]
     back[:, 3:, 3:] /= system.mass[:, None, None]
     constant = moved.to_start(by_p) + h * gradients.product(back, turn)
-    weight, by_end, kappa = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)
+    weight, by_end, kappa = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)  # u
     adjoint.errors_vjp(rows, -kappa)
     by_displacement = gradients.product(back, turn + by_end)
     by_displacement[:, :3] = (slopes[2] @ by_displacement[:, :3, None])[:, :, 0]

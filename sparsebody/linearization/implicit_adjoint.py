@@ -262,7 +262,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     """A reverse sweep over steps of the generalized-alpha method."""
 
     _tape: ImplicitTape
-    _by_mean: FloatArray | float = 0.0  # the gradient by a at the start of a step
+    _by_a: FloatArray | float = 0.0  # the gradient by a at the start of a step
 
     @cached_property
     def _transposed(self) -> TransposedStep:
@@ -274,7 +274,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         v_0 = v + d, [b M + K A'; A -C] [d; nu] = h^2 [0; A l], and a_0 = a + shift h j, with da/dt
         = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
         """
-        tape, by_mean = self._tape, self._by_mean
+        tape, by_a = self._tape, self._by_a
         tape.set_compliance(tape.first_compliance)
         method, h, t = tape.method.coefficients, tape.nominal, alpha.DIFFERENCE_SHARE * tape.nominal
         b, rows = method.of_newton(h)[0], alpha.row_motion(self.system, state)
@@ -292,8 +292,8 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         if not tape.is_rigid:
             by_change = self._start_velocity_back(rows, b, h * h * change, g) * h * h
         g.velocity[:] += gradients.force_cross(here.acceleration, by_change) / 12.0
-        g.acceleration[:] += by_mean - gradients.force_cross(state.velocity, by_change) / 12.0
-        by_jerk = method.shift * h * by_mean + share * by_change
+        g.acceleration[:] += by_a - gradients.force_cross(state.velocity, by_change) / 12.0
+        by_jerk = method.shift * h * by_a + share * by_change
         for dt, solution in near:
             by = StateGradient.zero(len(change))
             by.acceleration[:] = by_jerk / (2.0 * dt)
@@ -345,29 +345,29 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
 
     def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
         """Return the gradient by the state at the start of a step; that by a is kept."""
-        by_mean = self._by_mean
+        by_a = self._by_a
         alpha_m, alpha_f, beta, gamma = method = self._tape.method.coefficients
         start, end, h = step.start, step.end, step.h
         self._tape.set_compliance(step.compliance)
-        mean = start.acceleration + step.ratio * (start.mean - start.acceleration)
-        y = h * start.state.velocity + h * h * ((0.5 - beta) * mean + beta * end.mean)
+        a_0 = start.acceleration + step.ratio * (start.a - start.acceleration)
+        y = h * start.state.velocity + h * h * ((0.5 - beta) * a_0 + beta * end.a)
         transposed = self._transposed
         transposed.begin(end, y, *method.of_newton(h))
         share = (1.0 - alpha_m) / (1.0 - alpha_f)
-        by_end = by_mean + h * gamma * g.velocity + share * g.acceleration
+        by_end = by_a + h * gamma * g.velocity + share * g.acceleration
         carried = simulation.inverse_tangent_forces(y, by_end)  # T^-1' of gradients
         w, u = transposed.solve(g.twist + carried / (h * h * beta))
         by, by_twist = transposed.gradients(w, u)
         by_pose, by_velocity = g.twist - by_twist, g.velocity - by["velocity"]
         by_rate = g.acceleration - self.momenta(w)
         self.add_parameters(end.state.time, {name: -by[name] for name in self.by_parameters})
-        by_end = by_mean + h * gamma * by_velocity + share * by_rate
+        by_end = by_a + h * gamma * by_velocity + share * by_rate
         by_start = h * (1.0 - gamma) * by_velocity - (0.5 - beta) / beta * by_end
         by_start += alpha_m / (1.0 - alpha_f) * by_rate
         acceleration = (1.0 - step.ratio) * by_start - alpha_f / (1.0 - alpha_f) * by_rate
         velocity = by_velocity - by_end / (h * beta)
         twist = gradients.transported(start.state, end.state, by_pose)
-        self._by_mean = step.ratio * by_start
+        self._by_a = step.ratio * by_start
         return StateGradient(twist, velocity, acceleration)
 
 
@@ -563,7 +563,7 @@ class StabilizedAdjoint(ImplicitAdjoint):
         start, end, h = step.start, step.end, step.h
         b, c = method.of_newton(h)
         self._tape.factorize(end, b, c)
-        g.velocity[:] += self._by_mean / (h * gamma)  # a_1 follows from v_1
+        g.velocity[:] += self._by_a / (h * gamma)  # a_1 follows from v_1
         node = NodeEquations(self, [end.state], end.acceleration[None], end.multiplier[None])
         by_end = g.twist[None], g.velocity[None], g.acceleration[None]
 
@@ -577,16 +577,16 @@ class StabilizedAdjoint(ImplicitAdjoint):
         node.add_parameters(*weights)
         of_rows = node.gradients(*weights)
         twist, velocity, rate = (of_end - of[0] for of_end, of in zip(g, of_rows, strict=True))
-        mean = start.acceleration + step.ratio * (start.mean - start.acceleration)
-        y = h * start.state.velocity + h * h * ((0.5 - beta) * mean + beta * end.mean)
+        a_0 = start.acceleration + step.ratio * (start.a - start.acceleration)
+        y = h * start.state.velocity + h * h * ((0.5 - beta) * a_0 + beta * end.a)
         moved, share = simulation.tangent_forces(y, twist), 1.0 / (1.0 - alpha_m)
         # predicted: a_1 = share (dv_0/dt - alpha_m a_0), of which y, v_1 and dv_1/dt are changes
         by_next = h * gamma * velocity + h * h * beta * moved
         by_start = h * (1.0 - gamma) * velocity + h * h * (0.5 - beta) * moved
-        by_start -= alpha_m * share * by_next + (1.0 - gamma) / gamma * self._by_mean
+        by_start -= alpha_m * share * by_next + (1.0 - gamma) / gamma * self._by_a
         acceleration = share * by_next + rate + (1.0 - step.ratio) * by_start
-        velocity = velocity + h * moved - self._by_mean / (h * gamma)
-        self._by_mean = step.ratio * by_start
+        velocity = velocity + h * moved - self._by_a / (h * gamma)
+        self._by_a = step.ratio * by_start
         return StateGradient(
             gradients.transported(start.state, end.state, twist), velocity, acceleration
         )

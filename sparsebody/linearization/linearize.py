@@ -35,7 +35,7 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.step_equations import Compliance, StepEquations
 from sparsebody.spatial import motion_cross
 
-_MOST_VELOCITIES = 6000  # of bodies, for a minimal form, which is dense
+_MOST_VELOCITIES = 6000  # of bodies, for a minimal form: a dense matrix of 300 MB
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class BodyPoint:
     """A force at a point of a body as an input, the displacement of the point as an output."""
 
     body: str
-    direction: tuple[float, float, float]  # in world axes, of unit length
+    direction: tuple[float, float, float]  # in world axes; its length multiplies force and output
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in the user's frame of the body [m]
 
 
@@ -62,8 +62,9 @@ Port = JointCoordinate | BodyPoint | str  # the name of a joint: its first coord
 class Linearization:
     """M a + D v + K q - A' lambda and A a + D_r v + K_r q, in changes of a motion.
 
-    Compliant joints, bushings and beams resist with mu = Z q + Z_d dq/dt on their stretches, which
-    adds Z' Z to K and Z' Z_d to D of all other forces. So do springs, Z' with their stiffness.
+    Compliant joints, bushings and beams have forces mu = Z q + Z_d dq/dt on their relative
+    displacements, in units in which their stiffness is one. They add Z' Z to K and Z' Z_d to D of
+    all other forces. Springs have rows of Z too, times their stiffness in Z' alone.
     """
 
     system: System
@@ -79,7 +80,7 @@ class Linearization:
     rows: csc_array  # (n_rows, 6n) A
     row_stiffness: csc_array  # (n_rows, 6n) K_r
     row_damping: csc_array  # (n_rows, 6n) D_r
-    independent_rows: IntArray  # those of A that are kept
+    independent_rows: IntArray  # indices of a maximal set of independent rows of A
     force_residual: FloatArray  # (6n,) F of the motion: zero but for rounding
     row_residual: FloatArray  # (n_rows,)
 
@@ -106,8 +107,8 @@ class Linearization:
         residual = np.zeros(m)
         i, j, *values = equations.native.assemble_acceleration_errors(residual)
         K_r, D_r, A = (coo_array((value, (i, j)), shape=(m, n)).tocsc() for value in values)
-        tracked = system.coordinates
-        residual[tracked.row[tracked.prescribed]] -= tracked.motions(state.time)[:, 2]
+        driven = system.coordinates
+        residual[driven.row[driven.prescribed]] -= driven.motions(state.time)[:, 2]
         return cls(
             *(system, state, acceleration, multiplier),
             *(K[:n, :n].tocsc(), D[:n, :n].tocsc()),
@@ -165,7 +166,7 @@ class Linearization:
         dual = kind.active_force_subspace(q)
         if at.index not in range(dual.shape[1]):
             raise errors.ModelError(
-                f"joint {at.joint!r} has {dual.shape[1]} coordinates, there is none {at.index!r}"
+                f"joint {at.joint!r} has {dual.shape[1]} coordinates, none of index {at.index!r}"
             )
         return np.asarray(dual[:, at.index])
 
@@ -196,6 +197,9 @@ class Linearization:
             A dv = -W q = (A (v x q) - D_r q) / 2,   d2z/dt2 = P (da - a x q - v x dq/dt),
             P da = (N'M N)^-1 N' (B u - K q - D dv).
 
+        D_r q = W q + (dA/dt) q by the product rule; as A is the derivative of the constraint
+        errors, their second derivatives commute up to the Lie bracket, (dA/dt) q = W q + A (v x q).
+
         Parameters
         ----------
         inputs, outputs : sequence of JointCoordinate, BodyPoint or str
@@ -222,7 +226,7 @@ class Linearization:
         return StateSpace(A, np.vstack([np.zeros_like(B), B]), C, np.zeros((len(C), B.shape[1])))
 
     def _velocity_changes(self, N: FloatArray, P: FloatArray) -> FloatArray:
-        """Return dv (6n, n_freedoms) by z where dz/dt = P (dv - v x N z) is zero."""
+        """Return the derivative (6n, n_freedoms) of dv by z at dz/dt = P (dv - v x N z) = 0."""
         velocity, rows = self.state.velocity, self.rows[self.independent_rows]
         crossed = self._crossed(velocity, N)
         if not velocity.any():
@@ -238,7 +242,7 @@ class Linearization:
         return np.asarray(motion_cross(velocity) @ motions).reshape(x.shape)
 
     def allowed_motions(self) -> FloatArray:
-        """Return a dense basis N (6n, n_freedoms) of A q = 0, for bodies of inertia one."""
+        """Return a dense basis N (6n, n_freedoms) of A q = 0, N' diag(M) N = 1."""
         if self.mass.shape[0] > _MOST_VELOCITIES:
             raise errors.ModelError(
                 f"a minimal form is dense: {self.system.n_bodies} bodies have more than "

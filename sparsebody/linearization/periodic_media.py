@@ -87,14 +87,14 @@ class UnitCell:
             self._lattice[i] = _vectors(vector, f"the lattice vector of the image {name!r}")[0]
             if original in images or name == original:
                 raise ModelError(f"the image {name!r} is one of {original!r}, itself an image")
-            self._check_place(i, name, original)
+            self._check_image(i, name, original)
         self.bodies: IntArray = np.flatnonzero(self._original == np.arange(n))  # of the cell
         self._column = np.searchsorted(self.bodies, self._original)
         own = (6 * self.bodies[:, None] + np.arange(6)).ravel()
         self.mass = self.motions.equations.mass[own][:, own].toarray()
 
-    def _check_place(self, i: int, name: str, original: str) -> None:
-        """Raise ModelError unless the image has its place and the axes of its original."""
+    def _check_image(self, i: int, name: str, original: str) -> None:
+        """Raise ModelError unless the image is its original, moved by the lattice vector."""
         state, j, length = self.motions.state, self._original[i], self.motions.system.typical_length
         offset = state.position[i] - state.position[j] - self._lattice[i]
         turn = rotation_from_quaternion(state.orientation[[i, j]])

@@ -1,4 +1,4 @@
-"""Adjoints of accelerations and projections: gradients by states, turned into earlier ones.
+"""Adjoints of accelerations and projections. A gradient "by x" is that with respect to x.
 
 With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a gradient g
 
@@ -7,9 +7,12 @@ With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a
 - by a velocity v projected from v_o, M (v - v_o) + A' nu = 0 and A v = k, into the gradient M p by
   v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) by the pose and the inertias.
 
-A pose at a displacement t with f = A_f' mu, t a function of f, that closes its joints, delta = 0,
-has gradients g by its twist that become p = (dt/df)' B' (g - E' kappa) by f, with A_f p = 0, for
-dq = Ad^-1 dq_o + B dt and E the Jacobian of delta.
+A pose q = q_o exp(t(f)), f = A_f' mu, that closes its joints, delta(q) = 0, has E dq = 0, E the
+Jacobian of delta, and dq = Ad^-1 dq_o + B dt. A gradient g by its twist becomes the gradient
+
+    p = (dt/df)' B' (g - E' kappa) by f,  kappa such that A_f p = 0,
+
+and g - E' kappa, in the coordinates at q_o, by q_o.
 """
 
 from __future__ import annotations
@@ -145,7 +148,7 @@ class LinearDynamics:
         solver.solve(right, self._state.time)
 
     def put_in_plane(self, motion: FloatArray) -> None:
-        """Leave what of motions or forces (n, 6) is in the plane of a planar mechanism."""
+        """Project motions or forces (n, 6) onto the plane of a planar mechanism, in place."""
         normal = self.dynamics.evaluator.assembler.normal
         if normal is not None:
             angular, linear = motion[:, :3], motion[:, 3:]
@@ -156,8 +159,8 @@ class LinearDynamics:
 class Adjoint:
     """Gradients by the parameters of a motion, accumulated backwards in time.
 
-    By the geometry of joints, where it is asked for, as by others: each function below adds those
-    of what it turns back.
+    Each method adds the gradients of the equations that it takes the adjoint of; those by the
+    geometry of joints only `with_geometry`.
     """
 
     def __init__(self, problem: Problem, with_geometry: bool = False) -> None:
@@ -331,9 +334,10 @@ def solve_near_identity(
 ) -> FloatArray:
     """Return x of a linear equation whose matrix, given by its products, is near 1.
 
-    By generalized conjugate residuals, until the effect of a residual, all that matters of it,
-    times `share`, that of x in what it is for, is rounding. Eisenstat, Elman and Schultz (1983),
-    SIAM J. Numer. Anal. 20:345.
+    By generalized conjugate residuals: the norm that decreases is that of `effect`, a linear map of
+    the residual, in which alone the caller is interested. They end where that is rounding beside a
+    quantity of which the effect of x is the part `share`. Eisenstat, Elman and Schultz (1983), SIAM
+    J. Numer. Anal. 20:345.
     """
     x, residual, remaining = np.zeros_like(right), right.copy(), effect(right)
     directions = list[tuple[FloatArray, FloatArray, FloatArray]]()

@@ -39,16 +39,18 @@ ComplexArray = NDArray[np.complex128]
 
 _DENSE_SIZE = 400  # 6 n_bodies up to which all eigenvalues are computed, by dense matrices
 _BALANCE_TOLERANCE = 1e-6  # unbalanced forces over those that act
-_STRETCH_ROUNDING = 1e-5  # rounding of stretches, of the typical length: forces of stiff springs
+# Part of the typical length by which the stiffest spring is stretched for a force that acts: with
+# _BALANCE_TOLERANCE, 1e-11 of the length is rounding of its stretch, and not out of balance
+_ACTING_STRETCH = 1e-5
 _REFINEMENTS = 2  # of each solution, at most
 _CONVERGED_CHANGE = 1e-8  # relative: refinement squares it, so that the next change is rounding
-_SHIFT = 1e-12  # below zero, of the largest rate squared: K + sigma M is regular for mechanisms
+_SHIFT = 1e-12  # sigma over the largest rate squared: K + sigma M is regular where K x = 0, too
 _HIGHEST_FREQUENCY = 1e100  # [Hz], whose square does not overflow
 _MOST_RESTARTS = 300  # of Arnoldi steps
-_SLOWEST = 1e-9  # |s| below this part of x'D x and of the least undamped rate counts as zero
-_REAL = 1e-9  # |Re s| or |Im s| below this part of |s|, or |Im 1 / p| of |1 / p|, counts as zero
+_SLOWEST = 1e-9  # |s| counts as zero below this part of x'D x and of the least undamped rate
+_REAL = 1e-9  # |Re s| and |Im s| count as zero below this part of |s|, |Im 1 / p| of |1 / p|
 _SOFT = 1e-6  # of the largest rate squared: eigenvalues below have lost half their digits
-_DAMPED_SHIFT = 0.1  # of the least rate that is not zero: Re s of the shift, away from zeros of s
+_DAMPED_SHIFT = 0.1  # Re s of the shift over the least nonzero rate: away from eigenvalues zero
 _ENERGY_TOLERANCE = 1e-20  # of the largest rate squared: rounding of stretches, 1e-10, squared
 _PERTURBATION = 1e-10  # of loads, relative
 _CERTAIN_CHANGE = 1e-3  # relative change of 1 / p by it up to which p is a buckling load
@@ -103,8 +105,8 @@ class Modes(BriefRepr):
         index : int
             Which mode.
         amplitude : float
-            The largest displacement, as a part of the mechanism's extent; rotations are small ones
-            that are drawn large.
+            The largest displacement over the mechanism's extent, rotations times the typical
+            length included.
         n_frames : int
             Number of frames of a period, its two ends included; a mode that does not oscillate
             takes one second.
@@ -174,7 +176,7 @@ class SmallMotions:
         acting = _largest_force(applied, length) + _largest_force(reactions, length)
         stiffness = np.abs(equations.stiffness.diagonal()).reshape(-1, 2, 3)
         rotational, linear = stiffness.max(initial=0.0, axis=0).max(axis=1)
-        acting += _STRETCH_ROUNDING * float(linear * length + rotational / length)
+        acting += _ACTING_STRETCH * float(linear * length + rotational / length)
         unbalanced = _largest_force(inertial, length)
         if unbalanced > _BALANCE_TOLERANCE * acting:
             raise SimulationError(
@@ -188,7 +190,7 @@ class SmallMotions:
 
     @cached_property
     def largest_rate_squared(self) -> float:
-        """The largest entry of K, for bodies whose inertia is the identity [1/s^2], or 1."""
+        """The largest entry of R K R, R = diag(M)^(-1/2) [1/s^2]; 1 where K is zero."""
         root = diags_array(1.0 / np.sqrt(self.equations.mass.diagonal()))
         return float(abs(root @ self.equations.stiffness @ root).max()) or 1.0
 
@@ -324,7 +326,7 @@ def _undamped(motions: SmallMotions, n: int, rate: float) -> Modes:
         options = {"M": M, "sigma": sigma, "OPinv": inverse, "v0": start}
         _, basis = linalg.eigsh(motions.equations.stiffness, n, **options)
     shape = _stationary(motions, basis)
-    values = np.diagonal(motions.energies(shape)).copy()  # small ones are exact, as squares
+    values = np.diagonal(motions.energies(shape)).copy()  # by (Z x)^2: small ones keep their digits
     values[np.abs(values) < motions.rounding(shape)] = 0.0
     order = np.argsort(np.abs(values - rate**2), kind="stable")[:n]
     rates = np.sqrt(np.abs(values[order]))
@@ -382,9 +384,9 @@ def _all_damped(motions: SmallMotions, undamped: Modes) -> tuple[ComplexArray, C
 
     With x = X z, y = omega z of the modes X that are resisted, and v = s z of all,
 
-        s [y; v] = [0, omega; -omega, -X'D X] [y; v]  (+omega below where x'K x < 0),
+        s [y; v] = [0, omega; -omega, -X'D X] [y; v]  (+omega below where x'K x < 0).
 
-    errors are relative to the largest omega; those of K to its square.
+    Rounding errors are eps times the largest omega, not its square as with K itself.
     """
     X = undamped.shape.reshape(motions.n_freedoms, -1).T
     resisted = np.flatnonzero(undamped.eigenvalue)
@@ -401,7 +403,7 @@ def _all_damped(motions: SmallMotions, undamped: Modes) -> tuple[ComplexArray, C
 def _nearest_damped(motions: SmallMotions, n: int, s: complex) -> tuple[ComplexArray, ComplexArray]:
     """Return the 2 n + 2 eigenvalues nearest to s, and their shapes, by Arnoldi steps.
 
-    If s is much nearer to zero than the least rate, these are zeros of free motions.
+    If s is much nearer to zero than the least rate, they are the zeros of mechanisms alone.
     """
     equations, size = motions.equations, 6 * motions.system.n_bodies
     solve = motions.factors(s)

@@ -289,7 +289,7 @@ def _triples(value: ArrayLike, who: str, what: str) -> FloatArray:
         raise ModelError(f"{who}: {what} has shape {array.shape}; give one row of three or more")
     check_finite(array, f"{who}: {what}")
     array.flags.writeable = False
-    return value if _is_kept(value, float) else array
+    return value if _needs_no_copy(value, float) else array
 
 
 def _indices(value: ArrayLike, who: str, what: str) -> IntArray:
@@ -300,11 +300,11 @@ def _indices(value: ArrayLike, who: str, what: str) -> IntArray:
         wrong = triples[(index != triples) | (index < 0)][0]
         raise ModelError(f"{who}: {what} have the index {wrong:g}; give those of vertices, from 0")
     index.flags.writeable = False
-    return value if _is_kept(value, np.intp) else index
+    return value if _needs_no_copy(value, np.intp) else index
 
 
-def _is_kept(value: ArrayLike, kind: type) -> TypeGuard[NDArray[Any]]:
-    """Tell whether an array needs no copy: nobody writes to it."""
+def _needs_no_copy(value: ArrayLike, kind: type) -> TypeGuard[NDArray[Any]]:
+    """Whether an array can be stored itself: of this type, contiguous, and never written to."""
     if not isinstance(value, np.ndarray) or value.dtype != kind:
         return False
     return bool(value.flags.owndata and value.flags.c_contiguous and not value.flags.writeable)

@@ -1,4 +1,4 @@
-"""Checked numbers and columns of what users give, and tables of named columns."""
+"""Checks of the numbers, vectors and columns that users give, and tables of named columns."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence, Sized
@@ -11,7 +11,7 @@ from sparsebody.errors import ModelError
 from sparsebody.model.names import Names
 
 ObjectArray = NDArray[np.object_]
-MOST_PARTS = 64  # of a table
+MOST_PARTS = 64  # of a table: few enough to be searched and concatenated at once
 
 
 def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
@@ -106,11 +106,13 @@ def shown(what: str, names: Sequence[str]) -> str:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Return arrays, or columns, in turn; what all of them repeat is stored once."""
+    """Return the concatenation of arrays or of columns; a row that all repeat is stored once."""
     first = parts[0]
     if not isinstance(first, np.ndarray):
         return type(first).joined(parts)
-    is_repeated = all(part.strides[0] == 0 for part in parts)
+    parts = [part for part in parts if len(part)] or [first]
+    first = parts[0]
+    is_repeated = len(first) > 0 and all(part.strides[0] == 0 for part in parts)
     if is_repeated and (np.array([part[0] for part in parts], first.dtype) == first[0]).all():
         return np.broadcast_to(first[:1], (sum(map(len, parts)), *first.shape[1:]))
     array = np.concatenate(parts)
@@ -128,10 +130,10 @@ C = TypeVar("C", bound=Sized)  # fields of n bodies or joints, arrays or frames 
 class Table(Generic[Item, C]):
     """Named bodies or joints, stored as columns.
 
-    Each addition is a part. Beyond MOST_PARTS the last parts are joined with those before them that
-    are no longer, so that n bodies added one by one are copied O(log n) times each.
-    `nothing` are columns of length zero; `make` returns the object of columns, an index and a name,
-    and is called once for each.
+    Each addition is a part. Beyond MOST_PARTS the last part is joined with the one before, and the
+    result with the one before that, as long as it is not the shorter one, so that n bodies added
+    one by one are copied O(log n) times each. `nothing` are columns of length zero; `make` returns
+    the object of columns, an index and a name, and is called once for each.
     """
 
     def __init__(self, nothing: C, make: Callable[[C, int, str], Item]) -> None:
@@ -155,8 +157,9 @@ class Table(Generic[Item, C]):
         """Return the body or joint called `name`; ModelError if there is none."""
         index = self.names.find(name)
         if index < 0:
-            known = ", ".join(self.names[:5]) or "none"
-            raise ModelError(f"there is no {what} {name!r}; add_{what} it first ({known}, ...)")
+            dots = ", ..." if len(self) > 5 else ""
+            known = f"there are {', '.join(self.names[:5])}{dots}" if len(self) else "there is none"
+            raise ModelError(f"there is no {what} {name!r}; add it with add_{what} ({known})")
         return self[index]
 
     def items(self) -> dict[str, Item]:
@@ -180,7 +183,7 @@ class Table(Generic[Item, C]):
         return self._parts[0] if self._parts else self._nothing
 
     def rows(self, field: str, index: IntArray) -> FloatArray:
-        """Return rows of a field, stored once where the field is."""
+        """Return rows of a field; without a copy of each where all bodies have the same row."""
         if len(index) == 1:
             k = bisect_right(self._starts, index[0]) - 1
             row: FloatArray = getattr(self._parts[k], field)[index[0] - self._starts[k]]

@@ -37,7 +37,8 @@ class Joint:
     predecessor_frame: Frame = field(default_factory=Frame)  # in the predecessor's body frame
     successor_frame: Frame = field(default_factory=Frame)
     prescribed: Mapping[int, TimeFunction] = field(default_factory=dict)
-    compliance: FloatArray = field(default_factory=lambda: np.zeros((6, 6)))  # of its first rows
+    # of the rows of the type; zero beyond them [m/N, rad/(N m)], [N s/m, N m s/rad]
+    compliance: FloatArray = field(default_factory=lambda: np.zeros((6, 6)))
     damping: FloatArray = field(default_factory=lambda: np.zeros((6, 6)))
 
     @property
@@ -119,7 +120,7 @@ def joint_columns(
     compliance: Any = 0.0,
     damping: Any = 0.0,
 ) -> JointColumns:
-    """Return the columns of joints that can be."""
+    """Return the columns of joints, checked."""
     types, type_index = distinct_types(names, joint_type)
     motions = objects(prescribed, len(names), shown("joints", names), "prescribed")
     time_functions = {
@@ -139,7 +140,7 @@ def joint_columns(
 
 
 def _check_compliances(names: Sequence[str], joints: JointColumns) -> None:
-    """Raise ModelError unless all joints can be compliant as given."""
+    """Raise ModelError where a compliance or a damping does not suit its joint."""
     index, compliance, damping = joints.type_index, joints.compliance, joints.damping
     if len(index) == 0 or not (compliance.any() or damping.any()):
         return
@@ -189,7 +190,7 @@ def count_cycles(n_bodies: int, predecessor: IntArray, successor: IntArray) -> i
 
 
 # ---- bodies and frames ----------------------------------------------------------------------
-# `what` says in messages whose they are, such as "joints".
+# `what` are the elements that messages name, such as "joints".
 
 
 def joint_ends(
@@ -198,9 +199,9 @@ def joint_ends(
     """(n,) predecessors and (n,) successors, two different bodies each."""
     first = _ends(what, names, predecessor, bodies, "predecessor")
     second = _ends(what, names, successor, bodies, "successor")
-    within = first == second
-    if within.any():
-        j = int(np.argmax(within))
+    is_self_loop = first == second
+    if is_self_loop.any():
+        j = int(np.argmax(is_self_loop))
         body = WORLD if second[j] < 0 else bodies[int(second[j])]
         who = shown(what, names[j : j + 1])
         raise ModelError(f"{who}: connects {body!r} to itself; give two bodies")

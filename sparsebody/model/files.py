@@ -102,7 +102,7 @@ def _line(value: Any) -> str:
 def read_mechanism(path: writing.StrPath) -> Mechanism:
     """Return the mechanism saved in a file by `write_mechanism`.
 
-    FileFormatError tells the file, the place in it, what was found there and the remedy.
+    FileFormatError names the file, the location in it, the value there and the remedy.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -334,7 +334,7 @@ def _check(document: Any, source: str) -> None:
             stack.extend(((*path, index), item) for index, item in enumerate(value))
         elif type(value) in (int, float) and not abs(value) <= LARGEST:
             raise FileFormatError(
-                f"{source}: {schemas.place_in(path)}: found {value}; give a finite number"
+                f"{source}: {schemas.location_in(path)}: found {value}; give a finite number"
             )
 
 
@@ -342,7 +342,7 @@ def _check(document: Any, source: str) -> None:
 
 
 def _mechanism(document: Document, source: str) -> Mechanism:
-    """Return the mechanism of a document that fits the schema; errors tell the place in it."""
+    """Return the mechanism of a document that fits the schema; errors name the location in it."""
     graph = document["graph"]
     try:
         mechanism = Mechanism(graph["name"], graph["gravity"])

@@ -250,8 +250,8 @@ class Mechanism:
         Examples
         --------
         >>> mechanism = Mechanism("chain")
-        >>> place = np.arange(4)[:, None] * [1.0, 0, 0]
-        >>> bar = mechanism.add_bodies("bar-{}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=place)
+        >>> x = np.arange(4)[:, None] * [1.0, 0, 0]
+        >>> bar = mechanism.add_bodies("bar-{}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=x)
         >>> mechanism.body("bar-3").position
         array([3., 0., 0.])
         """
@@ -389,8 +389,8 @@ class Mechanism:
         --------
         >>> import sparsebody as sb
         >>> mechanism = sb.Mechanism("chain")
-        >>> place = np.arange(4)[:, None] * [1.0, 0, 0]
-        >>> bar = mechanism.add_bodies("bar-{}", mass=1.0, inertia=[1, 1, 1], position=place)
+        >>> x = np.arange(4)[:, None] * [1.0, 0, 0]
+        >>> bar = mechanism.add_bodies("bar-{}", mass=1.0, inertia=[1, 1, 1], position=x)
         >>> ball = mechanism.add_joints("ball-{}", sb.Spherical(), bar[:-1], bar[1:])
         >>> mechanism.joint("ball-2").successor
         'bar-3'

@@ -100,7 +100,7 @@ class TrackedCoordinates:
 class Springs:
     """Stiffness, damping and effort of springs, dampers and actuators."""
 
-    labels: tuple[str, ...]  # by which messages tell them
+    labels: tuple[str, ...]  # their names in messages
     stiffness: FloatArray  # (n,)
     damping: FloatArray
     effort: tuple[TimeFunction, ...]

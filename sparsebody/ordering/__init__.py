@@ -47,13 +47,13 @@ class Ordering:
     complexity: str = ""
     admissible: bool = True  # every joint after both bodies, or its outer body in a tree part
     needs: str | None = None  # the package that it imports
-    invariant: bool = False  # numbering changes the predicted flops by less than 1.2 times
+    invariant: bool = False  # numbering changes the predicted flops by a factor below 1.2
     deterministic: bool = True  # the same pattern gives the same order
     takes_positions: bool = False  # it is called with the positions of the bodies, if known
     largest: int = ANY_SIZE  # the most blocks that it takes
     smallest_automatic: int = 0  # the fewest joints in loops for which it is worth its time
     largest_automatic: int = 0  # the most blocks for which the automatic choice tries it
-    microseconds: float = 1.0  # a block, roughly
+    microseconds: float = 1.0  # that it takes for each block, roughly
 
 
 @dataclass(frozen=True)
@@ -275,11 +275,8 @@ def register_ordering(
 
 
 LONGEST_ORDERING = 2.0  # [s] that computing an order may take, unless a factorization takes longer
-_QUICK = (
-    "leaves-first",
-    "minimum-degree",
-    "reverse-cuthill-mckee",
-)  # O(n): candidates for any number of blocks
+# O(n), so that they are candidates for any number of blocks
+_QUICK = ("leaves-first", "minimum-degree", "reverse-cuthill-mckee")
 _CLEARLY_LESS = 0.95  # of the flops, below which a later ordering of the table is preferred
 
 
@@ -311,10 +308,11 @@ def candidate_orderings(pattern: BlockPattern, seconds: float = LONGEST_ORDERING
     """Return the installed orderings worth their time, up to `seconds`, on a pattern of this size.
 
     The size is the number of blocks or, where bodies with many joints make it larger, that of the
-    Schur complement, which CHOLMOD's orderings work on: the sum of squares of joints on a body.
+    Schur complement, which CHOLMOD's orderings work on: the sum of squares of the numbers of joints
+    on bodies, over four, so that both are the same for four joints on each body.
     """
     joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
-    size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # of about four joints a body
+    size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)
     n_in_loops = np.count_nonzero(elimination_tree.core_joints(pattern))
     return [
         name
@@ -348,7 +346,7 @@ GENERAL_ORDERINGS = {
 
 
 def available_general_orderings() -> list[str]:
-    """Return the names of those that are installed."""
+    """Return the names of the general orderings that are installed."""
     return [name for name, entry in GENERAL_ORDERINGS.items() if is_installed(entry.needs)]
 
 

@@ -120,9 +120,9 @@ def with_joints(pattern: BlockPattern, bodies: IntArray) -> IntArray:
     return graph.with_dual_blocks(bodies, pattern.ends)
 
 
-def better_way(pattern: BlockPattern, bodies: IntArray) -> IntArray:
+def better_direction(pattern: BlockPattern, bodies: IntArray) -> IntArray:
     """Return the order along `bodies` or along their reverse, whichever predicts less work."""
-    return fewest_flops(pattern, *(with_joints(pattern, way) for way in (bodies, bodies[::-1])))
+    return fewest_flops(pattern, *(with_joints(pattern, order) for order in (bodies, bodies[::-1])))
 
 
 def fewest_flops(pattern: BlockPattern, *orders: IntArray) -> IntArray:
@@ -145,7 +145,7 @@ def sloan(pattern: BlockPattern) -> IntArray:
 
     Each joint follows its bodies: admissible. Sloan (1986), Int. J. Numer. Methods Eng. 23:239.
     """
-    return better_way(
+    return better_direction(
         pattern, kernels.sloan(graphs.primal_graph(pattern), graphs.cuthill_mckee(pattern))
     )
 
@@ -163,7 +163,7 @@ def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     """
     joints = pattern.ends, pattern.block_sizes[pattern.n_primal :], graphs.cuthill_mckee(pattern)
     sweeps = (kernels.pathwidth_sweep(*joints, start, _STARTS) for start in range(_STARTS))
-    return fewest_flops(pattern, *(better_way(pattern, sweep) for sweep in sweeps))
+    return fewest_flops(pattern, *(better_direction(pattern, sweep) for sweep in sweeps))
 
 
 def level_sweep(pattern: BlockPattern) -> IntArray:
@@ -199,7 +199,7 @@ def spectral(pattern: BlockPattern) -> IntArray:
         bodies = np.flatnonzero(part == k)
         key[bodies] = _fiedler_vector(weight[bodies][:, bodies], distance[bodies])
     bodies = np.lexsort((distance, np.round(key, 9), part)).astype(np.intp)
-    return better_way(pattern, bodies)
+    return better_direction(pattern, bodies)
 
 
 def _weights(pattern: BlockPattern) -> csc_array:

@@ -1,4 +1,4 @@
-"""Orders that others are judged by: natural, random, exact, annealed."""
+"""Orders that heuristics are compared with: random, annealed, and exact for small patterns."""
 
 from itertools import count
 
@@ -30,14 +30,14 @@ def shuffled(pattern: Blocks) -> IntArray:
 
 
 LARGEST_ANNEALED = 8_000  # blocks; two tables of n^2 for n joints in memory
-_VISITS = 100  # that all steps together may make, by default, for each pair of joints
-_MOST_VISITS = 30_000_000
-_VISITS_AT_ONCE = 200_000  # in about 0.1 s
+_VISITS = 100  # default number of visits to joints in all, for each pair of joints ...
+_MOST_VISITS = 30_000_000  # ... and at most: about 5 s
+_VISITS_AT_ONCE = 200_000  # in less than 0.1 s
 
 
 @heuristics.leaves_then
 def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) -> IntArray:
-    """Move joints, and runs of joints, as annealing allows. Admissible.
+    """Simulated annealing: moves of joints, and of runs of joints. Admissible.
 
     Starts from the best of minimum fill, dissection and a sweep, and returns the best order met.
     The same `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi
@@ -133,8 +133,8 @@ def _part_of_least_bandwidth(part: list[int], distances: dict[int, dict[int, int
                 for other, limit in last.items()
                 if other != block
             }
-            if (whole := filled([*order, block], later)) is not None:
-                return whole
+            if (complete := filled([*order, block], later)) is not None:
+                return complete
         failed.add(state)
         if len(failed) > _MOST_STATES:
             raise OrderingError(

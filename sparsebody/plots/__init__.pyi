@@ -29,7 +29,7 @@ from .elimination_orders import (
 
 # Elimination orders
 from .elimination_orders import (
-    graph_places as graph_places,
+    block_points as block_points,
     plot_elimination as plot_elimination,
     plot_elimination_tree as plot_elimination_tree,
     plot_fill as plot_fill,

@@ -125,12 +125,12 @@ def draw_outline(axes: Any, outline: Outline, view: View, state: State, pen: Pen
     for segments, look in ((lines, style), (links, thin), (beams, style)):
         axes.add_collection(collection(segments, **look))
     if pen.joints:  # a ring at every joint, a square where it is fixed to the world
-        places = view(outline.joints.at(state))
+        points = view(outline.joints.at(state))
         size = float(np.clip(4.0 * pen.width, 2.0, 18.0))
         ring = {"marker": "o", "c": "white", "edgecolors": [pen.color], "linewidths": 0.7}
         square = {"marker": "s", "c": INK, "linewidths": 0.0}
-        axes.scatter(*places[~outline.grounded].T, s=size, zorder=pen.order + 0.2, **ring)
-        axes.scatter(*places[outline.grounded].T, s=1.8 * size, zorder=pen.order + 0.3, **square)
+        axes.scatter(*points[~outline.grounded].T, s=size, zorder=pen.order + 0.2, **ring)
+        axes.scatter(*points[outline.grounded].T, s=1.8 * size, zorder=pen.order + 0.3, **square)
 
 
 def picture_points(outline: Outline, state: State) -> FloatArray:

@@ -27,14 +27,14 @@ _MOST_NUMBERS = 80  # blocks up to which their positions in the order are writte
 
 @styled
 def plot_elimination(
-    pattern: BlockPattern, order: IntArray, place: FloatArray, title: str = ""
+    pattern: BlockPattern, order: IntArray, points: FloatArray, title: str = ""
 ) -> Figure:
     """Return the graph: bodies (circles) and joints (squares), colored by position in the order.
 
-    `order` (n_blocks,): elimination order. `place` (n_blocks, 2 or 3): where the blocks are, see
-    `graph_places`.
+    `order` (n_blocks,): elimination order. `points` (n_blocks, 2 or 3): of the blocks, see
+    `block_points`.
     """
-    flat = _flattened(place)
+    flat = _flattened(points)
     position = positions(order)  # in the order
     width, height = np.maximum(np.ptp(flat, axis=0), 1e-9)
     figure = Figure(figsize=(6.6, 1.2 + 5.0 * float(np.clip(height / width, 0.2, 1.4))))
@@ -61,7 +61,7 @@ def plot_elimination(
     return figure
 
 
-def graph_places(structure: KKTStructure, state: State) -> FloatArray:
+def block_points(structure: KKTStructure, state: State) -> FloatArray:
     """Return where blocks are drawn (n_blocks, 3): bodies at their centers of mass.
 
     A joint is drawn half way between its own point, which may be a center of mass, and the middle
@@ -75,11 +75,11 @@ def graph_places(structure: KKTStructure, state: State) -> FloatArray:
     return np.concatenate([state.position, np.where(is_between, (middle + joint) / 2, joint)])
 
 
-def _flattened(place: FloatArray) -> FloatArray:
+def _flattened(points: FloatArray) -> FloatArray:
     """Return the two directions in which the points extend most, the longer one across."""
-    if place.shape[1] == 2:
-        return place
-    centered = place - place.mean(axis=0)
+    if points.shape[1] == 2:
+        return points
+    centered = points - points.mean(axis=0)
     extent = np.ptp(centered, axis=0)
     least, *most = np.argsort(extent)
     flat = centered[:, sorted(most)]
@@ -138,19 +138,19 @@ def plot_fill(nnz_l: Mapping[str, float], flops: Mapping[str, float], title: str
     names = sorted(nnz_l, key=lambda name: nnz_l[name])
     figure = Figure(figsize=(6.6, 1.1 + 0.24 * len(names)))
     left, right = figure.subplots(1, 2, sharey=True)
-    place = np.arange(len(names))
+    y = np.arange(len(names))
     for axes, values, label, color in (
         (left, nnz_l, "entries of L", BLUE),
         (right, flops, "operations", ORANGE),
     ):
         ratio = np.array([values[name] for name in names]) / (least := min(values.values()))
-        axes.barh(place, ratio, color=color, height=0.65)
+        axes.barh(y, ratio, color=color, height=0.65)
         if ratio.max() > _WIDE:
             axes.set_xscale("log")
         axes.set_xlabel(f"{label} / {least:.3g}")
         axes.grid(True, axis="x")
         axes.set_axisbelow(True)
-    left.set_yticks(place, names)
+    left.set_yticks(y, names)
     left.invert_yaxis()
     figure.suptitle(title)
     return figure

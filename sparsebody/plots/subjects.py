@@ -1,4 +1,4 @@
-"""Figures of a trajectory or a mechanism, by kinds."""
+"""The figures that can be drawn of a mechanism or of a trajectory, each with a name, its kind."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.model import Mechanism, State, System, files
 from sparsebody.plots.curves import plot_drift, plot_energy, plot_path
 from sparsebody.plots.drawing import plot_mechanism, plot_motion
@@ -24,28 +24,28 @@ _MOST_TRACED = 6  # bodies traced where none is named
 
 @dataclass(frozen=True)
 class Options:
-    """Choices that some of the figures know."""
+    """Options of figures; each figure uses those that apply to it."""
 
-    bodies: tuple[str, ...] = ()  # to trace; none: some of all
-    instants: int = 6  # of a picture of the motion
+    bodies: tuple[str, ...] = ()  # whose paths are drawn; default: a few, equally spaced
+    instants: int = 6  # poses in the figure "motion"
     ordering: str = "auto"
     factorization: str = "auto"
 
 
 class Subject:
-    """What can be drawn, by the kinds of its `figures`: names of methods that return them."""
+    """A mechanism or trajectory to draw; `figures` are the kinds, which are names of methods."""
 
     figures: ClassVar[tuple[str, ...]]
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The kinds that are drawn where none is asked for."""
+        """The kinds that are drawn unless some are named."""
         return self.figures
 
     def kinds(self, names: Sequence[str]) -> list[str]:
-        """Return the kinds asked for; none: the default ones, "all": every one.
+        """Return the kinds of these names: the default ones for no names, every one for "all".
 
-        Raises UnknownNameError for a kind that cannot be drawn of this.
+        UnknownNameError if there is no such kind.
         """
         for kind in names:
             if kind != "all" and kind not in self.figures:
@@ -54,9 +54,9 @@ class Subject:
         return list(self.figures if "all" in names else dict.fromkeys(names or self.default))
 
     def figure(self, kind: str) -> Figure:
-        """Return one of the figures."""
-        (known,) = self.kinds([kind])
-        figure: Figure = getattr(self, known)()
+        """Return the figure of one kind."""
+        check_name(kind, self.figures, "kind")
+        figure: Figure = getattr(self, kind)()
         return figure
 
 
@@ -82,7 +82,7 @@ class MechanismPictures(Subject):
 
     @cached_property
     def outline(self) -> Outline:
-        """What is drawn."""
+        """The lines and points that are drawn for bodies and joints."""
         return mechanism_outline(self.original, self.system)
 
     def mechanism(self) -> Figure:
@@ -112,9 +112,9 @@ class TrajectoryPictures(Subject):
 
     @property
     def default(self) -> tuple[str, ...]:
-        """The kinds that are drawn where none is asked for."""
-        is_whole = self.record.source is not None
-        return ("motion", "energy", "spy") if is_whole else ("trajectory", "energy", "drift")
+        """The kinds that are drawn unless some are named."""
+        has_mechanism = self.record.source is not None
+        return ("motion", "energy", "spy") if has_mechanism else ("trajectory", "energy", "drift")
 
     @cached_property
     def model(self) -> MechanismPictures:
@@ -122,18 +122,16 @@ class TrajectoryPictures(Subject):
         record = self.record
         if record.source is None:
             raise ModelError(
-                f"{record.path or record.name}: holds no mechanism, so only kinds "
-                "trajectory, energy and drift can be drawn; simulate with a source"
+                f"{record.path or record.name}: holds no mechanism, so only the kinds "
+                "trajectory, energy and drift can be drawn; simulate with Output(source=...)"
             )
         mechanism = files.mechanism_from_text(record.source, f"{record.path}, source")
         return MechanismPictures(mechanism, self.options, record.state(0))
 
     def motion(self) -> Figure:
         """Return the mechanism at a few instants, and the path of one body."""
-        record, last = self.record, len(self.record) - 1
-        times = np.linspace(record.time[0], record.time[last], self.options.instants)
-        records = np.unique(np.clip(np.searchsorted(record.time, times - 1e-9), 0, last))
-        states = [record.state(int(k)) for k in records]
+        record = self.record
+        states = [record.state(int(k)) for k in record.equally_spaced(self.options.instants)]
         reach = np.linalg.norm(record.position - record.position[0], axis=2).max(axis=0)
         farthest = record.body_names[int(np.argmax(reach))]
         path = record.position[:, record.body((*self.options.bodies, farthest)[0])]
@@ -141,7 +139,7 @@ class TrajectoryPictures(Subject):
         return plot_motion(self.model.outline, states, gravity, path, record.name)
 
     def trajectory(self) -> Figure:
-        """Return the coordinates of the bodies asked for, or of some, over time."""
+        """Return x, y and z of the centers of mass over time, of some bodies unless named."""
         record, names = self.record, self.record.body_names
         spread = np.linspace(0, len(names) - 1, min(len(names), _MOST_TRACED)).round()
         traced = self.options.bodies or [names[int(body)] for body in spread]
@@ -164,9 +162,9 @@ class TrajectoryPictures(Subject):
 
 
 def trajectory_subject(path: Path, options: Options, *, recover: bool = False) -> Subject:
-    """Return what can be drawn of a trajectory file, or with `recover` of what is left of one.
+    """Return the figures of a trajectory file; with `recover` also of a damaged one.
 
-    Raises SimulationError if it is none, or lacks a body to be traced.
+    SimulationError if the file is no trajectory, or has no body of a name in the options.
     """
     record = Trajectory.load(path, recover=recover)
     for name in options.bodies:

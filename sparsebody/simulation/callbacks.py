@@ -26,13 +26,12 @@ from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import is_plain
 from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import SimulationError, SimulationOptionError
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.progress import progress_bar
 from sparsebody.simulation.integrators import interpolated
 
@@ -99,11 +98,15 @@ class ControlArguments:
             return 1
         return 0
 
-    def raise_failure(self, time: float) -> None:
-        """Raise the error that ended the newest call."""
+    def raise_error(self) -> None:
+        """Raise the Python error of the newest call, if there was one."""
         error, self._error = self._error, None
         if error is not None:
             raise error
+
+    def raise_failure(self, time: float) -> None:
+        """Raise the error that ended the newest call."""
+        self.raise_error()
         if isinstance(self._control, CompiledControl):
             self._control.check(1, time)
 
@@ -201,18 +204,25 @@ class EventFinder:
         values = zip(self.events, self._at(state), strict=True)
         self._values = [0.0 if event is made_by else value for event, value in values]
 
+    def n_before(self, states: States) -> int:
+        """Return the number of states that follow on each other without an event between."""
+        values = self._values
+        for k in range(len(states.time)):
+            before, values = values, self._at(states.at(k))
+            if self._crossed(before, values):
+                return k
+        return len(states.time)
+
     def find(self, motion: Motion, before: State, after: State) -> list[tuple[UserEvent, State]]:
         """Return the events between two states, with the states at their zeros."""
         old, self._values = self._values, self._at(after)
-        crossed = [
-            event
-            for event, a, b in zip(self.events, old, self._values, strict=True)
-            if (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
-        ]
+        crossed = self._crossed(old, self._values)
         if not crossed:
             return []
         accelerations = motion.acceleration_at(before), motion.acceleration_at(after)
         ends = {before.time: before, after.time: after}
+
+        from scipy.optimize import brentq  # takes longer to import than a short simulation
 
         def zero_of(event: UserEvent) -> State:
             def value(time: float) -> float:
@@ -227,6 +237,13 @@ class EventFinder:
 
         zeros = [(event, zero_of(event)) for event in crossed]
         return sorted(zeros, key=lambda zero: zero[1].time)
+
+    def _crossed(self, before: list[float], after: list[float]) -> list[UserEvent]:
+        return [
+            event
+            for event, a, b in zip(self.events, before, after, strict=True)
+            if (a < 0.0 <= b and event.direction >= 0) or (a > 0.0 >= b and event.direction <= 0)
+        ]
 
     def _at(self, state: State) -> list[float]:
         return [float(event.function(state.time, state)) for event in self.events]
@@ -278,7 +295,7 @@ class StopRequest:
     def __bool__(self) -> bool:
         return self.signal is not None
 
-    def _ask(self, number: int, frame: FrameType | None) -> None:
+    def _note(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:  # the second time: at once
             raise KeyboardInterrupt
         self.signal = signal.Signals(number).name
@@ -291,7 +308,7 @@ def stop_request() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    before = {number: signal.signal(number, request._ask) for number in _SIGNALS}
+    before = {number: signal.signal(number, request._note) for number in _SIGNALS}
     try:
         yield request
     finally:

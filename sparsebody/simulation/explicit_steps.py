@@ -54,7 +54,7 @@ Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
 _NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
 _LAST_NODE = 1.0 - 1e-12  # nodes beyond it are the end of a step
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
-_SINGULAR_CONTRACTION = 0.3  # of an opening by a correction; slower near a singular pose
+_SINGULAR_CONTRACTION = 0.3  # of position errors by a correction; slower near a singular pose
 _ROUNDED_ERROR_RATIO = 100.0  # tolerances
 
 
@@ -98,8 +98,8 @@ class ExplicitSteps:
             else:
                 self._attempts.insert(0, _attempt(scheme.open_stages, False, is_adaptive))
                 self._tableaus = scheme.open_stages.arrays, scheme.arrays
-        is_free = control is None and not (is_adaptive or keeps_stages)
-        self._takes_several = is_free and len(self._tableaus) > 0
+        is_plain = not (is_adaptive or keeps_stages)
+        self._takes_several = is_plain and len(self._tableaus) > 0
         self._is_on_loop = _loop_rows(system)  # of all rows
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
@@ -117,6 +117,8 @@ class ExplicitSteps:
             return None
         poses = state.position, state.orientation, state.velocity
         evaluator.assembler.renew()
+        if self._control is not None:  # of several steps before
+            self._control.raise_error()
         skipped = int(self.starts_closed and len(self._attempts) > 1)
         attempts = self._attempts[skipped:]
         for k, (nodes, attempt) in enumerate(attempts, self._first_attempt + skipped):
@@ -167,6 +169,8 @@ class ExplicitSteps:
         if native is None or not (self._takes_several and is_steady):
             return None
         assembler.renew()
+        if self._control is not None:  # of a step that could not be taken before
+            self._control.raise_error()
         state, acceleration = start
         poses = state.position, state.orientation, state.velocity
         begin = poses, state.coordinate, acceleration, _NOTHING, _NO_VALUES
@@ -176,6 +180,8 @@ class ExplicitSteps:
             *(state.time, times, keeps_all, limits),
             *pivots,
         )
+        if n == 0 and self._control is not None:
+            self._control.raise_error()
         if n == 0:
             return None
         assembler.renew()  # there may have been another step, in vain
@@ -341,12 +347,12 @@ def _drift(
         shift = h * momentum[:, 3:] / system.mass[:, None]
         end = displaced(state, np.concatenate([angle, shift], axis=1))
         error = constraint_errors(system, replace(end, time=state.time + h))[0]
-        opening = float(np.max(np.abs(error) / small.tolerance, initial=0.0))
-        is_slow = not opening < _SINGULAR_CONTRACTION * before
-        if opening <= 1.0 or (is_slow and opening <= _ROUNDED_ERROR_RATIO):
+        ratio = float(np.max(np.abs(error) / small.tolerance, initial=0.0))
+        is_slow = not ratio < _SINGULAR_CONTRACTION * before
+        if ratio <= 1.0 or (is_slow and ratio <= _ROUNDED_ERROR_RATIO):
             return end, momentum
         if is_slow:
             return None
-        before = opening
+        before = ratio
         momentum = momentum + _momentum(system, start.position_correction(error)) / h
     return None

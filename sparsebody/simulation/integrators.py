@@ -222,12 +222,13 @@ def interpolated(
         curvature = end_curvature - growth if is_known[1] else (end_rate - rate) / h - 0.5 * growth
     if not is_known[1]:
         end_curvature = curvature + growth
-    gap = end - (y + h * rate + 0.5 * h * h * curvature)
-    rate_gap = h * (end_rate - rate - h * curvature)
-    curvature_gap = h * h * (end_curvature - curvature)
-    c3 = 10.0 * gap - 4.0 * rate_gap + 0.5 * curvature_gap
-    c4 = -15.0 * gap + 7.0 * rate_gap - curvature_gap
-    c5 = 6.0 * gap - 3.0 * rate_gap + 0.5 * curvature_gap
+    # remainders of Taylor's polynomial of degree 2, at the end
+    pose_remainder = end - (y + h * rate + 0.5 * h * h * curvature)
+    rate_remainder = h * (end_rate - rate - h * curvature)
+    curvature_remainder = h * h * (end_curvature - curvature)
+    c3 = 10.0 * pose_remainder - 4.0 * rate_remainder + 0.5 * curvature_remainder
+    c4 = -15.0 * pose_remainder + 7.0 * rate_remainder - curvature_remainder
+    c5 = 6.0 * pose_remainder - 3.0 * rate_remainder + 0.5 * curvature_remainder
     s = t / h
     pose = y + t * rate + 0.5 * t * t * curvature + s**3 * (c3 + s * (c4 + s * c5))
     speed = rate + t * curvature + s * s * (3.0 * c3 + s * (4.0 * c4 + s * 5.0 * c5)) / h

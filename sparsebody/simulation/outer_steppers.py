@@ -361,7 +361,7 @@ class AdaptiveStepper(OuterStepper):
                     continue
                 error = inner.local_error()
                 norm = 0.0 if error is None else self._norm(error)
-                norm = max(norm, self._opening(*before))
+                norm = max(norm, self._joint_error(*before))
                 factor = self._factor(norm)
                 if norm <= 1.0 or is_last_resort or self._n_noted > n_noted:
                     break
@@ -395,7 +395,7 @@ class AdaptiveStepper(OuterStepper):
         shares = [e / (self._atol + self._rtol * s) for e, s in zip(error, sizes, strict=True)]
         return float(max(shares)) if all(map(math.isfinite, shares)) else math.inf
 
-    def _opening(self, before: State, acceleration: FloatArray) -> float:
+    def _joint_error(self, before: State, acceleration: FloatArray) -> float:
         """Return the errors of joints in the newest step, in tolerances.
 
         Those at the middle of a collocation step: joints close at its nodes only, and the local

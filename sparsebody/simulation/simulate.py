@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
 
 from sparsebody import ranks
+from sparsebody.arrays import FloatArray
 from sparsebody.dynamics import Formulation, ForwardDynamics
 from sparsebody.dynamics.energy import damping_power, is_conservative, is_passive
 from sparsebody.dynamics.reductions import SubgroupAssembler
@@ -29,6 +29,7 @@ from sparsebody.errors import (
 from sparsebody.model.system import State, States, System, check_state
 from sparsebody.simulation import callbacks, trajectory_files
 from sparsebody.simulation.callbacks import Control, EventFinder, EventFunction, Report
+from sparsebody.simulation.explicit_steps import Ends
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.integrators import (
@@ -82,6 +83,7 @@ _LEAST_MOTION = 1e-4  # of the mechanism's size: smaller motions are not judged
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # at once
+_MOST_STEPS_TO_EVENT = 16  # the same where events may follow; those beyond one are undone
 _DENSE_RECORDS = 8  # steps between records up to which the ends of all steps are kept
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
@@ -144,7 +146,7 @@ def simulate(
     record : Recording
         Recording(step=..., reactions=...) says how often, and whether joint wrenches too.
     progress : bool or callable
-        A progress bar on standard error, or report(time, end), called at every record at least.
+        A progress bar on standard error, or report(time, end), called ten times a second.
     **former
         Single options that are parts of `method`, `dynamics`, `record` and `output` now, and how
         version 0.1 took them; with a DeprecationWarning.
@@ -276,12 +278,16 @@ def undamped_loss(system: System, trajectory: Trajectory) -> float:
     The work is integrated by the trapezoidal rule over all records and over every other one; their
     difference bounds its error, and is subtracted.
     """
-    power = [damping_power(system, trajectory.state(k)) for k in range(len(trajectory))]
-    work, rough = (
-        cumulative_trapezoid(power[::n], trajectory.time[::n], initial=0.0) for n in (1, 2)
-    )
+    states = (trajectory.state(k) for k in range(len(trajectory)))
+    power = np.array([damping_power(system, state) for state in states])
+    work, rough = (_integrals(power[::n], trajectory.time[::n]) for n in (1, 2))
     loss = trajectory.energy[0] - trajectory.energy - work
     return float(np.max(loss[::2] - np.abs(work[::2] - rough)))
+
+
+def _integrals(y: FloatArray, time: FloatArray) -> FloatArray:
+    """Return the integral (k,) of y (k,) up to every time, from 0, by the trapezoidal rule."""
+    return np.concatenate([[0.0], np.cumsum(np.diff(time) * (y[1:] + y[:-1]) / 2.0)])
 
 
 class Run:
@@ -312,7 +318,6 @@ class Run:
         joint_errors(system)  # laid out for many records
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
         self._errors: StepErrors | None = None  # None for adaptive steps
-        self._most_steps = _MOST_STEPS  # between two reports of progress
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
         """Begin at a checkpoint."""
@@ -329,8 +334,6 @@ class Run:
     def to(self, duration: float, progress: bool | Report) -> Trajectory:
         """Run for `duration` from the first state and return the trajectory."""
         end, self._clock = self._first_time + duration, time.perf_counter() + self._clock
-        if callable(progress):  # a user's
-            self._most_steps = min(self._options.record_every, _MOST_STEPS)
         with (
             np.errstate(all="ignore"),  # a blow-up is reported by name, not by warnings
             callbacks.progress_report(progress, end) as report,
@@ -478,17 +481,17 @@ class Run:
 
     def _take_steps(self, n_steps: int) -> bool:
         """Take several steps, up to `n_steps` in all, and record them; False if it takes none."""
-        if self._finder.events:
-            return False
-        every, errors, n = self._options.record_every, self._errors, self._most_steps
-        keeps_all = every <= _DENSE_RECORDS
+        every, errors, has_events = self._options.record_every, self._errors, self._finder.events
+        n = _MOST_STEPS_TO_EVENT if has_events else _MOST_STEPS
+        keeps_all = every <= _DENSE_RECORDS or bool(has_events)
         if not keeps_all:  # ends that are looked at are ends of these calls
             n = min(n, every - self._step % every)
             n = n if errors is None else min(n, max(1, errors.next_step - self._step))
         times = np.arange(self._step + 1, min(n_steps, self._step + n) + 1, dtype=np.float64)
         times *= self._options.step
         times += self._first_time
-        ends = self.stepper.take_steps(times, keeps_all)
+        take_steps = self._take_quiet_steps if has_events else self.stepper.take_steps
+        ends = take_steps(times, keeps_all)
         if ends is None:
             return False
         self._step, self._state = self._step + ends.n_steps, self.stepper.state
@@ -499,6 +502,27 @@ class Run:
             k = max(k + 1, errors.next_step - first)
         self._record(ends.states.chosen(slice(-first % every, None, every)))
         return True
+
+    def _take_quiet_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
+        """Take steps to times before the one that has a user's event, which is taken alone."""
+        stepper, finder = self.stepper, self._finder
+        if isinstance(stepper, AdaptiveStepper):
+            return None
+        saved = stepper.saved()
+        ends = stepper.take_steps(times, keeps_all)
+        if ends is None:
+            return None
+        try:
+            n = finder.n_before(ends.states)
+        except BaseException:
+            stepper.restore(saved)
+            raise
+        if n < ends.n_steps:
+            stepper.restore(saved)
+            ends = stepper.take_steps(times[:n], keeps_all) if n > 0 else None
+        if ends is not None:
+            finder.begin(ends.states.at(-1))
+        return ends
 
     def _note_branches(self) -> None:
         """Note that implicit steps, which decide on no rows, start at a singular pose."""

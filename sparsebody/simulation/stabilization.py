@@ -33,20 +33,17 @@ _CORRECTIONS = 8
 # Contraction of errors by a correction above which factors are made anew
 _SLOW_CONTRACTION = 0.1
 _VELOCITY_TOLERANCE = 1e-14  # of velocities, relative
-_DAMPED_OPENING = 100.0  # damping: smaller singular values over position errors [1/rad, 1/m]
+_DAMPED_ERROR = 100.0  # damping: smaller singular values over position errors [1/rad, 1/m]
 # Pivot of a row below which its drift is larger: projection alone keeps such a row
 _WEAK_REMAINDER = 1e-6
 _FIRST_DAMPING = 1e-4  # of corrections, relative to the squares of unit rows
 _MOST_CORRECTIONS, _MOST_POLISHING = 40, 4
-_OPENING_TOLERANCE = 1e-13  # [rad, m]
+_ERROR_TOLERANCE = 1e-13  # [rad, m]
 
 
 def row_sizes(system: System, state: State) -> FloatArray:
     """Return (n_rows,) errors that are as large as the mechanism: 1 rad, its typical length."""
-    moment, force = np.hsplit(SystemMotion(system, state).subspace, 2)
-    return np.asarray(
-        np.linalg.norm(moment, axis=1) + system.typical_length * np.linalg.norm(force, axis=1)
-    )
+    return SystemMotion(system, state).row_sizes(system.typical_length)
 
 
 def check_is_closed(system: System, state: State) -> None:
@@ -132,9 +129,9 @@ class Solved(NamedTuple):
 class OpenJointError(SingularSystemError):
     """The rows in use do not close all joints: wrong ones were left out, or motions conflict."""
 
-    def __init__(self, message: str, opening: float, stabilized: Stabilized) -> None:
+    def __init__(self, message: str, position_error: float, stabilized: Stabilized) -> None:
         super().__init__(message)
-        self.opening = opening  # [rad, m]
+        self.position_error = position_error  # the largest [rad, m]
         self.stabilized = stabilized  # the projection by the rows in use
 
 
@@ -179,7 +176,7 @@ def projected(evaluate: Evaluate, state: State, small: Scales | None = None) -> 
 
     Pose first, then velocity, both least in the metric of the inertias. Accelerations are taken at
     closed states only: where joints are open they depend on which body is called the predecessor,
-    and at a distance d from a singular pose openings e change them by e / d^2.
+    and at a distance d from a singular pose position errors e change them by e / d^2.
 
     `small` are by default the `scales` of the state. Raises OpenJointError or SingularSystemError
     if the rows in use are too few, or dependent at this pose.
@@ -216,25 +213,25 @@ def _pose_projected(
     """
     system, state = evaluation.dynamics.system, evaluation.state
     errors = constraint_errors(system, state)
-    opening = largest(errors[0] / tolerance)
+    ratio = largest(errors[0] / tolerance)  # of errors to tolerances
     for _ in range(_CORRECTIONS):
-        if opening <= 1.0:
+        if ratio <= 1.0:
             break
         solver = evaluation.assembled()
         if isinstance(solver, KrylovEvaluator):
             # joints open by e have more independent rows than closed ones, with singular values of
             # the size of e: with all rows, motions along these are damped away
-            damping = max((_DAMPED_OPENING * largest(errors[0])) ** 2, DELTA)
+            damping = max((_DAMPED_ERROR * largest(errors[0])) ** 2, DELTA)
             twists = solver.damped_twists(errors[0], damping)
         else:
             twists = evaluation.position_correction(errors[0])
         trial = evaluation.dynamics.retracted(displaced(state, twists))
         trial_errors = constraint_errors(system, trial)
-        trial_opening = largest(trial_errors[0] / tolerance)
-        if not trial_opening < opening:
+        trial_ratio = largest(trial_errors[0] / tolerance)
+        if not trial_ratio < ratio:
             break
-        is_slow = 1.0 < trial_opening > _SLOW_CONTRACTION * opening
-        state, errors, opening = trial, trial_errors, trial_opening
+        is_slow = 1.0 < trial_ratio > _SLOW_CONTRACTION * ratio
+        state, errors, ratio = trial, trial_errors, trial_ratio
         if is_slow or evaluation.dynamics.is_krylov:
             evaluation = evaluate(state)
     return state, evaluation, errors
@@ -311,7 +308,7 @@ def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:
     """Return the state after Levenberg-Marquardt steps on the position errors."""
     damping, error = _FIRST_DAMPING, constraint_errors(with_all.system, state)[0]
     for _ in range(_MOST_CORRECTIONS):
-        if largest(error) <= _OPENING_TOLERANCE:
+        if largest(error) <= _ERROR_TOLERANCE:
             break
         solver = with_all.evaluate(state).assembled()
         assert isinstance(solver, KrylovEvaluator)

@@ -5,7 +5,8 @@ Three successive poses y, h apart, and their rates obey Simpson's rule corrected
     y_2 - y_0 = h/15 (7 y_0' + 16 y_1' + 7 y_2') + h^2/15 (y_0'' - y_2'') + O(h^7);
 
 the defect is the error of the poses in these two steps, to leading order for methods up to order 4.
-Defects of some pairs of steps, each for all steps since the pair before it, add up to an estimate.
+It is computed for some pairs of steps only, and stands for all steps since the pair before; the sum
+is the estimate.
 
 References
 ----------
@@ -19,9 +20,9 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.integrators import pose_derivatives
 from sparsebody.simulation.stabilization import largest
 
-# The gap between pairs is a sixth of the steps so far, so that short motions are sampled densely,
-# and at most 1024 steps
-_PAIRS_SO_FAR, _LONGEST_GAP = 6, 1024
+# Steps from one pair to the next: a sixth of the steps so far, so that short motions are sampled
+# densely, and at most 1024
+_INTERVAL_RATIO, _LONGEST_INTERVAL = 6, 1024
 _UNEQUAL = 1e-6  # largest relative difference between the two steps of a pair
 
 Sample = tuple[float, FloatArray, FloatArray, FloatArray]
@@ -29,9 +30,9 @@ Sample = tuple[float, FloatArray, FloatArray, FloatArray]
 
 
 class StepErrors:
-    """The errors of poses in the steps from one on, added up body by body.
+    """Estimated errors of poses [m], body by body, summed over the steps from `step` on.
 
-    As lengths: rotations are multiplied by the body's radius of gyration, sqrt(tr(I) / (2 m)).
+    Rotations are multiplied by the body's radius of gyration, sqrt(tr(I) / (2 m)).
     """
 
     def __init__(self, system: System, state: State, step: int) -> None:
@@ -60,9 +61,9 @@ class StepErrors:
         n_pairs = (end - self._seen) / (end - start)
         self._error += n_pairs * defects(self._samples, self._weight)
         self._size = max(self._size, self._displacement(sample[1]))
-        gap = min(step // _PAIRS_SO_FAR, _LONGEST_GAP)
-        self.next_step, self._seen, self._samples = step + max(0, gap - 2), end, []
-        if gap <= 2:
+        interval = min(step // _INTERVAL_RATIO, _LONGEST_INTERVAL)
+        self.next_step, self._seen, self._samples = step + max(0, interval - 2), end, []
+        if interval <= 2:
             self._samples.append(sample)  # which starts the next one
 
     def restart(self) -> None:
@@ -70,7 +71,7 @@ class StepErrors:
         self._samples = []
 
     def relative_to_motion(self, end: State) -> tuple[float, float]:
-        """Return the error up to a state, relative to the largest displacement, and the latter."""
+        """Return the error up to a state over the largest displacement, and that [m]."""
         size = max(self._size, self._displacement(_poses(end)))
         return (largest(self._error) / size if size > 0.0 else 0.0), size
 
@@ -88,8 +89,7 @@ def defects(pair: list[Sample], weight: FloatArray) -> FloatArray:
     h, change, both = 0.5 * (end - start), y2 - y0, rate0 + rate2
     simpson = h / 3.0 * (both + 4.0 * rate1)
     corrected = h / 15.0 * (7.0 * both + 16.0 * rate1 + h * (curvature0 - curvature2))
-    gaps = change - simpson, change - corrected
-    return np.minimum(*(_lengths(gap, weight) for gap in gaps))
+    return np.minimum(_lengths(change - simpson, weight), _lengths(change - corrected, weight))
 
 
 def _poses(state: State) -> FloatArray:

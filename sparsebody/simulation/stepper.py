@@ -4,6 +4,7 @@ import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 LONG_STEP = (
     "the step is long"  # begins messages of steps that fail by their length, not by the pose
 )
-EXCHANGE = "the rows kept so far become dependent"  # ends messages of an exchange of one row
+EXCHANGE = "the rows in use become dependent"  # ends messages of an exchange of one row
 
 # Ratio of pivots at the end and start of a step below which it came near a singular pose
 _PASSED_PIVOT_RATIO = 0.5
@@ -46,7 +47,7 @@ _REACTION_PIVOT = 1e-3  # the same for reactions
 _USUAL_PIVOT_RATIO = 0.1  # to the pivot at the start of the run; a pose is singular only below it
 _SINGULAR_PIVOT = 1e-6  # of a singular pose in any mechanism
 _BRANCH_CORRECTION = 0.1  # of the velocity; a larger correction would change to another branch
-_OPENING_TOLERANCE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
+_OPEN_TOLERANCE = 1e-5  # [rad, m] position errors that remain if no choice of rows corrects them
 _LARGEST_VALUE = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_WHOLE_STEP = 1.5  # steps that are taken at once after a pose was passed
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
@@ -67,7 +68,7 @@ _LIMITS = (  # of native steps
     _EXCHANGE_RATIO,
     WORST_RESIDUAL,
 )
-_LONGEST_SINGULAR_WAY = 0.5  # of the mechanism's size, at singular poses alone
+_LONGEST_SINGULAR_DISTANCE = 0.5  # of the mechanism's size, at singular poses alone
 _STAYS_SINGULAR = (
     "the motion stays at singular poses, where joints bear more than any load: only their "
     'compliance determines it; take method="auto" or "generalized-alpha"'
@@ -112,7 +113,7 @@ class RowChoice:
         self.watch = RankWatch(full_rank=dynamics.rank)
         self._note = note
 
-    def tell_doubt(self, state: State) -> None:
+    def warn_of_doubt(self, state: State) -> None:
         """Report if it is uncertain which rows are independent at the start."""
         decision = self.dynamics.rank_decision
         if decision is not None and not decision.certain:
@@ -138,7 +139,7 @@ class RowChoice:
         self.adopt(stabilization.analyzed_at(self.dynamics, state), state, reason)
 
     def adopt(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        """Use dynamics that were analyzed at a singular pose, and tell."""
+        """Use dynamics that were analyzed at a singular pose, and report it."""
         self._use(dynamics, state, reason)
         self.watch = replace(self.watch, left_at=state.time)
 
@@ -319,11 +320,11 @@ class Stepper:
         self._small = Scales(np.zeros(0))
         self._compiled: ExplicitSteps | None = None
         self._n_others = 0  # steps that a composition could not do
-        self._singular_way = 0.0  # [m] of the motion since it was at a regular pose
+        self._singular_distance = 0.0  # [m] of the motion since it was at a regular pose
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     error_order = 4  # of local errors
-    passed = ()  # parts of steps are not told
+    passed = ()  # parts of steps are not reported
 
     @property
     def memory_size(self) -> int:
@@ -332,11 +333,11 @@ class Stepper:
 
     @property
     def memory(self) -> FloatArray:
-        """A count for the report at the end, how steps close their stages, a way, and rows."""
+        """Other steps, closing of stages, distance at singular poses [m], and rows in use."""
         memory = np.zeros(self.memory_size)
         memory[0] = self._n_others
         memory[1] = self._compiled is not None and self._compiled.starts_closed
-        memory[2] = self._singular_way
+        memory[2] = self._singular_distance
         memory[3 + self._rows.dynamics.structure.rows] = 1.0
         return memory
 
@@ -358,7 +359,7 @@ class Stepper:
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         self._set_scales()
-        self._rows.tell_doubt(state)
+        self._rows.warn_of_doubt(state)
         self._begin(state)
         if self._compiled is not None:
             self._compiled.native(self._rows.dynamics)  # laid out before the first step
@@ -383,13 +384,18 @@ class Stepper:
             state, acceleration = self._rows.leave_from_rest(state, acceleration)
         self.state, self.acceleration = state, acceleration
 
-    def saved(self) -> tuple[State, FloatArray, ForwardDynamics, RankWatch]:
+    def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        return self.state, self.acceleration, self._rows.dynamics, replace(self.rank)
+        starts_closed = self._compiled is not None and self._compiled.starts_closed
+        rows = self._rows.dynamics, replace(self.rank)
+        return self.state, self.acceleration, *rows, self._singular_distance, starts_closed
 
-    def restore(self, saved: tuple[State, FloatArray, ForwardDynamics, RankWatch]) -> None:
+    def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
-        self.state, self.acceleration, self._rows.dynamics, self._rows.watch = saved
+        self.state, self.acceleration, dynamics, watch, distance, starts_closed = saved
+        self._rows.dynamics, self._rows.watch, self._singular_distance = dynamics, watch, distance
+        if self._compiled is not None:
+            self._compiled.starts_closed = starts_closed
 
     def local_error(self) -> LocalError | None:
         """Return the errors of the newest step; None where they are not known."""
@@ -434,9 +440,9 @@ class Stepper:
         """Go on from a checkpoint."""
         self._set_scales()
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
-        n_others, starts_closed, self._singular_way = checkpoint.memory[:3].tolist()
-        is_kept = checkpoint.memory[3 : self.memory_size] > 0.0
-        self._rows.resume(checkpoint.rank, np.flatnonzero(is_kept))
+        n_others, starts_closed, self._singular_distance = checkpoint.memory[:3].tolist()
+        is_independent = checkpoint.memory[3 : self.memory_size] > 0.0
+        self._rows.resume(checkpoint.rank, np.flatnonzero(is_independent))
         self._n_others = int(n_others)
         if self._compiled is not None:
             self._compiled.starts_closed = bool(starts_closed)
@@ -492,13 +498,14 @@ class Stepper:
         try:
             state = self._advance(time)
         except OpenJointError as failure:
-            if self._singular_way > 0.0:
+            if self._singular_distance > 0.0:
                 raise SimulationError(_STAYS_SINGULAR) from failure
             raise
         is_singular = self.rank.sine < _SINGULAR_PIVOT
-        way = self._singular_way + self.nominal * largest(state.velocity[:, 3:])
-        self._singular_way = way if is_singular else 0.0
-        if self._singular_way > _LONGEST_SINGULAR_WAY * self._rows.dynamics.system.typical_length:
+        distance = self._singular_distance + self.nominal * largest(state.velocity[:, 3:])
+        self._singular_distance = distance if is_singular else 0.0
+        longest = _LONGEST_SINGULAR_DISTANCE * self._rows.dynamics.system.typical_length
+        if self._singular_distance > longest:
             raise SimulationError(_STAYS_SINGULAR)
         return state
 
@@ -554,7 +561,7 @@ class Stepper:
         if taken is None:
             return None
         ends, pivot, watch.best_sine = taken
-        self._singular_way, watch.sine = 0.0, pivot.sine
+        self._singular_distance, watch.sine = 0.0, pivot.sine
         self.state, self.acceleration = ends.states.at(-1), ends.acceleration[-1]
         return ends
 
@@ -631,8 +638,8 @@ class Stepper:
         try:
             solved_end = self._stabilized(self.evaluate, end)
             if self._is_adaptive and isinstance(scheme, Tableau):
-                way = start.end, *self._stages, solved_end
-                y = [integrators.pose_derivatives(at.state, at.acceleration)[1] for at in way]
+                stages = start.end, *self._stages, solved_end
+                y = [integrators.pose_derivatives(at.state, at.acceleration)[1] for at in stages]
                 self._error = integrators.weighted(scheme.error, y)
             return self._reached_by_stages(start, solved_end)
         except SparsebodyError:
@@ -672,7 +679,7 @@ class Stepper:
             reached = self._reached_by_stages(start, self._stabilized(self.evaluate, closed))
         except SingularSystemError as singular:  # too near a singular pose for them
             self._rows.dynamics, self._rows.watch = before, watch
-            if error.opening > _OPENING_TOLERANCE:
+            if error.position_error > _OPEN_TOLERANCE:
                 raise error from singular
             self._note(Event(end.time, "open joint", str(error)))
             return self._reached_by_stages(start, error.stabilized.solved())
@@ -705,10 +712,10 @@ class Stepper:
         return self._stabilization.stabilize(evaluate, state, self._small).solved()
 
     def _reached_by_stages(self, start: _Reached, end: Solved) -> _Reached:
-        way = [end, *self._stages]
-        correction = max(stage.correction for stage in way)
+        stages = [end, *self._stages]
+        correction = max(stage.correction for stage in stages)
         end = end._replace(state=self._with_coordinates(end.state), correction=correction)
-        return self._reached(start, end, min(stage.pivot for stage in way))
+        return self._reached(start, end, min(stage.pivot for stage in stages))
 
     def _reached(self, start: _Reached, end: Solved, worst_pivot: Pivot) -> _Reached:
         self._check_finite(end.state)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sparsebody.arrays import BriefRepr, FloatArray
+from sparsebody.arrays import BriefRepr, FloatArray, IntArray
 from sparsebody.dynamics.energy import energies_and_momenta
 from sparsebody.equations.system_motion import constraint_errors, largest_errors
 from sparsebody.errors import SimulationError
@@ -62,7 +62,7 @@ def cause_of(error: Exception) -> str:
 
 
 class Summary(dict[str, Any]):
-    """The numbers that tell how a run went, by name; printed as a table."""
+    """Counts and errors of a run, by name; printed as a table."""
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<14}  {value}" for name, value in self.facts().items())
@@ -143,6 +143,23 @@ class Trajectory(BriefRepr):
             float(self.time[index]),
         )
 
+    def equally_spaced(self, n: int) -> IntArray:
+        """Return the indices of at most n records that are equally spaced in time.
+
+        They begin with the first record, and for n > 1 end with the last. SimulationError if n is
+        less than one, or there are no records.
+        """
+        if n < 1 or len(self) == 0:
+            raise SimulationError(
+                f"{n} of {len(self)} records are to be chosen; choose at least one, of a "
+                "trajectory with records"
+            )
+        start, end = self.time[0], self.time[-1]
+        times = np.linspace(start, end, min(n, len(self)))
+        rounding = 1e-9 * (end - start)  # of times, far less than a step
+        index = np.searchsorted(self.time, times - rounding).clip(max=len(self) - 1)
+        return np.unique(index).astype(np.intp)
+
     def show(self, **options: Any) -> Any:
         """Show the motion as a 3-D page, in a notebook below the cell; see `sparsebody.show`."""
         from sparsebody.viewer.showing import show
@@ -182,7 +199,7 @@ class Trajectory(BriefRepr):
         return float(energy) / scale if scale > noise else 0.0
 
     def summary(self) -> Summary:
-        """Return the numbers that tell how the run went, by name; printed, they are a table."""
+        """Return counts and errors of the run, by name; printed, they are a table."""
         return Summary(
             mechanism=self.name,
             start=float(self.time[0]),

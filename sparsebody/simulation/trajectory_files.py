@@ -34,7 +34,7 @@ from sparsebody.writing import write_errors
 
 _CHUNK_BYTES = 1 << 18  # of a dataset: four fit into HDF5's cache
 _BLOCK_BYTES = 1 << 22  # of records in memory before they are written
-_NO_CHECKPOINT = 2  # size of the slots of a file that is not resumed
+_NO_CHECKPOINT = 2  # numbers, too few to be a checkpoint: the file cannot be resumed
 _FLUSH_PERIOD = 0.5  # [s] of wall time
 
 
@@ -219,13 +219,19 @@ class FileRecorder:
             return
         dataset = self._file[trajectory_reading.EVENTS]
         rows = np.array(
-            [(e.time, _utf8(e.kind, 32), _utf8(e.message, 480)) for e in self._events],
+            [(e.time, *_event_texts(e)) for e in self._events],
             dtype=trajectory_reading.EVENT_TYPE,
         )
         first = dataset.shape[0]
         dataset.resize(first + len(rows), axis=0)
         dataset[first:] = rows
         self._events = []
+
+
+def _event_texts(event: Event) -> list[bytes]:
+    """Return kind and message of an event, cut to the sizes of their columns."""
+    texts, types = {"kind": event.kind, "message": event.message}, trajectory_reading.EVENT_TYPE
+    return [_utf8(text, types[name].itemsize) for name, text in texts.items()]
 
 
 def _utf8(text: str, size: int) -> bytes:
@@ -245,11 +251,8 @@ def check_same_run(path: Path, header: Header) -> None:
                 f"cannot resume {str(path)!r}: it holds the motion of a mechanism "
                 f"{file.attrs['name']!r} with other bodies, joints or numbers{remedy}"
             )
-        defaults = {
-            "reduction": "auto",
-            "compliance": None,
-            "spectral_radius": 0.7,
-        }  # if not stored
+        # options that files of earlier versions do not hold, with the values that these had
+        defaults = {"reduction": "auto", "compliance": None, "spectral_radius": 0.7}
         stored = defaults | json.loads(file.attrs["options"])
     for name, value in header.options.as_dict().items():
         if stored.get(name) != value:
@@ -277,7 +280,8 @@ def checkpoint_of(path: Path, system: System, first: State, size: int) -> Checkp
         if not whole:
             return None
         for name in ("position", "orientation", "velocity", "time"):
-            if not np.allclose(getattr(first, name), file[name][0], rtol=0.0, atol=1e-12):
+            # the state is computed anew: by the same operations, up to rounding
+            if not np.allclose(getattr(first, name), file[name][0], rtol=1e-12, atol=1e-12):
                 raise SimulationError(
                     f"cannot resume {str(path)!r}: it began with another {name}; give the same "
                     "state, or another output"

@@ -178,10 +178,10 @@ def joint_coordinates(system: System, run: Trajectory, record: int) -> FloatArra
         inverse = np.swapaxes(motion.rotation[turning], 1, 2)  # S to P
         values[turning, :4] = quaternion_from_rotation(inverse)
         placed = turning[n_scalars[turning] + 4 < n_positions[turning]]  # free, or at a distance
-        place = motion.translation[placed]
-        length, norm = parameter[placed], np.linalg.norm(place, axis=1)
+        position = motion.translation[placed]
+        length, norm = parameter[placed], np.linalg.norm(position, axis=1)
         scale = np.where(length > 0.0, length / np.where(length > 0.0, norm, 1.0), 1.0)
-        values[placed, 4:7] = place * scale[:, None]
+        values[placed, 4:7] = position * scale[:, None]
     tracked = system.coordinates
     of = tracked.joint[tracked.is_angle], tracked.index[tracked.is_angle]
     values[of[0], of[1] + surplus[of[0]]] = state.coordinate[tracked.is_angle]
@@ -240,7 +240,7 @@ def table_columns(run: Trajectory, table: str, system: System | None) -> tuple[C
     kind = TABLES[table]
     if kind.needs_mechanism and system is None:
         raise SimulationOptionError(
-            f"{_source(run)} holds no mechanism, of which table {table!r} tells; give the mechanism"
+            f"{_source(run)} holds no mechanism, which table {table!r} needs; give the mechanism"
         )
     columns = kind.columns(run, system)
     by_type = dict.fromkeys(columns, "by type")

@@ -56,6 +56,7 @@ def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycl
     """Return the cycle that every edge outside of a forest, is_tree (n_edges,), closes with it.
 
     Each cycle starts with its edge outside of the forest, passed from its first end to its second.
+    ValueError if the forest does not connect the ends of such an edge.
     """
     chords = np.flatnonzero(~is_tree)
     return Cycles(*kernels.closed_cycles(n_nodes, ends, is_tree, chords, False))
@@ -160,7 +161,7 @@ def face_cycles(
 ) -> Cycles | None:
     """Return all faces except the heaviest of each biconnected component; None if not planar.
 
-    `drawing` (n_nodes + 1 + n_edges, 2): places of the nodes, the world and the edges in a plane.
+    `drawing` (n_nodes + 1 + n_edges, 2): points of the nodes, the world and the edges in a plane.
     Faces are those of the drawing where its lines do not cross, else of any embedding.
     """
     at = np.where(ends < 0, n_nodes, ends).tolist()

@@ -36,10 +36,10 @@ SPECTRUM = "least singular value"
 
 @dataclass(frozen=True, eq=False)
 class RankDecision:
-    """Which rows of A are kept, and how sure that is."""
+    """Which rows of A are independent, and how certain that is."""
 
     keep: BoolArray  # (n_dual_rows,)
-    gap: float  # smallest kept |R_ii| divided by the largest dropped one, in the least clear
+    gap: float  # smallest |R_ii| of these by the largest of the others, in the least clear
     #   component; sigma_min / REMAINDER_FLOOR for SPECTRUM
     certain: bool  # nothing is in doubt in any component
     method: str  # in words
@@ -77,7 +77,7 @@ def independent_rows(
     ----------
     matrix : Rows
         The rows A of a mechanism: they vanish on every rigid motion of all bodies of a part that
-        hangs on one body. Without that property too many rows may be kept, never too few.
+        hangs on one body. Otherwise too many rows may count as independent, never too few.
     tolerance : float
         Size |R_ii| / |R_11| of the column-pivoted QR of A' below which a row is dependent.
     least_singular_value : callable, optional
@@ -147,8 +147,8 @@ def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecis
 def _by_sweep(part: PartOfRows, least_singular_value: LeastSingularValue | None) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
-    Two that are clear and agree are right, unless the kept rows are poorly conditioned; otherwise
-    dense QR decides, up to DENSE_ROWS rows.
+    Two that are clear and agree are right, unless the independent rows are poorly conditioned;
+    otherwise dense QR decides, up to DENSE_ROWS rows.
     """
     n = len(part.rows)
     narrow = next(row_choices.sweep_fronts(part)).width <= NARROW

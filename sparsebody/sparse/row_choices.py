@@ -191,7 +191,7 @@ def row_remainders(
 
     A row of unit norm is decided in the smallest part that holds all its bodies; joint by joint,
     the last one listed first, and the largest remainder of a joint first. So all rows that a loop
-    makes dependent are found at one joint, and what is kept stays independent when the mechanism
+    makes dependent are found at one joint, and the others stay independent when the mechanism
     moves. Rows with remainders up to `tolerance` are dependent, and are not used.
     """
     return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
@@ -248,10 +248,10 @@ class RowChoice:
     """The independent rows that one method chooses."""
 
     keep: BoolArray
-    gap: float  # ratio of the least remainder of an independent row to the largest dropped
+    gap: float  # ratio of the least independent remainder to the largest dependent one
     method: str
-    least_kept: float = 1.0  # remainder; those of squares are not comparable
-    largest_dropped: float = 0.0
+    least_independent: float = 1.0  # remainder; those of squares are not comparable
+    largest_dependent: float = 0.0
 
     @property
     def rank(self) -> int:
@@ -264,11 +264,16 @@ class RowChoice:
 
         A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
         """
-        grown = 0.0 if self.method == PIVOTED else tolerances.AMPLIFIED_ROUNDING / self.least_kept
-        if self.largest_dropped > max(tolerances.DEPENDENT_REMAINDER, grown):
-            return f"{SINGULAR}: a row that was left out is {self.largest_dropped:.0e} off zero"
-        if self.least_kept < tolerances.INDEPENDENT_REMAINDER:
-            return f"{SINGULAR}: a row that was kept is only {self.least_kept:.0e} off the others"
+        grown = (
+            0.0
+            if self.method == PIVOTED
+            else tolerances.AMPLIFIED_ROUNDING / self.least_independent
+        )
+        if self.largest_dependent > max(tolerances.DEPENDENT_REMAINDER, grown):
+            return f"{SINGULAR}: a dependent row has a remainder of {self.largest_dependent:.0e}"
+        if self.least_independent < tolerances.INDEPENDENT_REMAINDER:
+            least = self.least_independent
+            return f"{SINGULAR}: an independent row has a remainder of only {least:.0e}"
         is_clear = self.gap >= tolerances.CLEAR_GAP
         return "" if is_clear else f"a gap of only {self.gap:.0e} between remainders"
 
@@ -307,7 +312,7 @@ Extremes = tuple[IntArray, FloatArray, FloatArray]
 
 
 def _extremes(remainders: FloatArray, starts: IntArray, tolerance: float) -> Extremes:
-    """Return rank, least remainder kept and largest dropped of each component."""
+    """Return rank, least independent and largest dependent remainder of each component."""
     keep = remainders > tolerance
     rank = np.add.reduceat(keep.astype(np.intp), starts)
     least = np.minimum.reduceat(np.where(keep, remainders, np.inf), starts)

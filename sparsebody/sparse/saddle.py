@@ -31,7 +31,7 @@ class SaddleMatrix:
 
     @classmethod
     def of_rows(cls, pattern: BlockPattern, rows: FloatArray) -> SaddleMatrix:
-        """Return the matrix for what looks at A alone."""
+        """Return a matrix without D, for functions of A alone."""
         nothing = np.empty((pattern.n_primal, 0, 0))
         return cls(pattern, nothing, nothing, rows)
 
@@ -83,9 +83,9 @@ def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
 
 
 def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> FloatArray:
-    """Return (k, 2): what primal and dual residuals are measured against, for each of k columns.
+    """Return scales (k, 2) of the primal and the dual residuals of each of k columns.
 
-    Primal rows against the largest entry of f and D x, dual ones of g and A D^-1 f.
+    The largest entries of f and D x for primal rows, of g and A D^-1 f for dual ones.
     """
     columns = x.reshape(len(x), -1), rhs.reshape(len(x), -1)
     return factorization.residual_scales(*matrix.factors, *columns)
@@ -93,8 +93,8 @@ def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
 
 def residual_size(matrix: SaddleMatrix, residual: FloatArray, scales: FloatArray) -> float:
     """Return the largest entry of a residual relative to its scales; NaN if one is not a number."""
-    halves = np.split(np.abs(residual.reshape(len(residual), -1)), [matrix.pattern.n_primal_rows])
-    largest = np.stack([half.max(axis=0, initial=0.0) for half in halves], axis=1)
+    parts = np.split(np.abs(residual.reshape(len(residual), -1)), [matrix.pattern.n_primal_rows])
+    largest = np.stack([part.max(axis=0, initial=0.0) for part in parts], axis=1)
     return float((largest / np.where(scales > 0.0, scales, 1.0)).max(initial=0.0))
 
 
@@ -143,6 +143,7 @@ def saddle_csc(matrix: SaddleMatrix) -> csc_array:
 Product = Callable[[FloatArray], FloatArray]
 STEPS = 40  # of Lanczos at most
 LEAST_STEPS = 4
+INVARIANT_TOLERANCE = 1e-12  # relative residual at which the Krylov space is invariant
 ROUNDS = 5  # of Hager's method at most; two are usual
 
 
@@ -157,17 +158,18 @@ def largest_eigenvalue(product: Product, n: int, growth: float = GROWTH_TOLERANC
     q = np.random.default_rng(0).normal(size=n)
     q /= np.linalg.norm(q)
     last, beta, eigenvalue = np.zeros(n), 0.0, 0.0
-    diagonal, beside = list[float](), list[float]()
+    diagonal, off_diagonal = list[float](), list[float]()  # of the tridiagonal matrix
     for step in range(min(STEPS, n)):
         z = product(q) - beta * last
         diagonal.append(float(z @ q))
         z -= diagonal[-1] * q
-        before, eigenvalue = eigenvalue, float(eigvalsh_tridiagonal(diagonal, beside)[-1])
+        before, eigenvalue = eigenvalue, float(eigvalsh_tridiagonal(diagonal, off_diagonal)[-1])
         beta = float(np.linalg.norm(z))
         has_settled = step >= LEAST_STEPS and eigenvalue <= (1.0 + growth) * before
-        if has_settled or not beta > 1e-12 * eigenvalue:
+        is_invariant = not beta > INVARIANT_TOLERANCE * eigenvalue
+        if has_settled or is_invariant:
             break
-        beside.append(beta)
+        off_diagonal.append(beta)
         last, q = q, z / beta
     return eigenvalue
 

@@ -6,14 +6,15 @@ children: which blocks take part, by kind and size, which of them the pivot coup
 matrix, and at which positions the blocks of each child's front stand. Positions are counted from
 the pivot upwards, so that productions depend neither on the numbering of the blocks nor on the
 choice among equivalent orders. Equal productions all the way down mean equal parts of the
-mechanism, eliminated alike. Small subtrees belong to the production that they hang on.
+mechanism, eliminated alike. A small subtree is not derived, but a part of its parent's production.
 
-A subtree of the elimination tree is identified by its slot and its number of blocks m: equal keys
-have equal derivations, or one of a few. A *rule* states more: from some size on, subtrees in one
-slot with m = start + t period, t = 0, 1, ..., have one production, and their children grow by fixed
-steps. If every subtree that the rules lead to has a rule, or is one of finitely many that are
-listed, then rules and list derive eliminations of every size, and only finitely many productions,
-hence fronts, occur in them: induction over m, since children are smaller.
+The *slot* of a subtree are the productions above its root, and which child it is of each. Subtrees
+of one slot and one number of blocks m have one derivation, or one of a few. A *rule* states more:
+from some size on, subtrees in one slot with m = start + t period, t = 0, 1, ..., have one
+production, and their children grow by fixed steps. If every subtree that the rules lead to has a
+rule, or is one of finitely many that are listed, then rules and list derive eliminations of every
+size, and only finitely many productions, hence fronts, occur in them: induction over m, since
+children are smaller.
 
 A sweep has one child that grows by the whole period; dissection has two that grow by half of it.
 Where several rules are for the same subtrees, as for the longer half on either side, they are
@@ -138,8 +139,8 @@ class _Forest:
 Table = Mapping[Key, frozenset[Derivation]]
 BySize = Mapping[int, frozenset[Derivation]]
 Class = tuple[Slot, int]  # the subtrees in a slot with one remainder of m
-_LEAST_SUBTREES = 3  # subtrees that a rule is read off
-_NEIGHBOURS = 4  # sizes below a subtree's that its rule is looked for with
+_LEAST_SUBTREES = 3  # that must follow a rule: two of one production mostly fit some rule
+_NEIGHBOURS = 4  # next smaller sizes tried for the steps of a rule: some follow other rules
 
 
 class Rule(NamedTuple):

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import linregress, t
 
 from sparsebody.arrays import FloatArray
 
@@ -48,6 +47,8 @@ def growth(n: FloatArray, y: FloatArray, smallest: float = 0.0) -> Growth | None
     x, z = np.log(n[use]), np.log(y[use])
     if len(np.unique(x)) < 2:
         return None
+    from scipy.stats import linregress, t  # takes half a second to import
+
     fit = linregress(x, z)
     free = len(x) - 2
     error = fit.stderr if np.ptp(z) > 0.0 else 0.0  # which is 0 / 0 where nothing grows

@@ -88,10 +88,10 @@ def _html(part: Part) -> str:
             return f'<img alt="{html.escape(caption)}" src="data:image/png;base64,{data}">'
         case Table(header, rows):
             head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-            body = "\n".join(f"<tr>{''.join(map(_data, row))}</tr>" for row in rows)
+            body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
             return f"<table><tr>{head}</tr>\n{body}</table>"
 
 
-def _data(cell: str) -> str:
-    kind = ' class="number"' if cell[:1].isdigit() else ""
-    return f"<td{kind}>{html.escape(cell)}</td>"
+def _cell(text: str) -> str:
+    kind = ' class="number"' if text.lstrip("-+")[:1].isdigit() else ""
+    return f"<td{kind}>{html.escape(text)}</td>"

@@ -218,9 +218,9 @@ def _family(name: str, entry: Entries) -> Family:
     return Family(name, **{**entry, "parameters": parameters, "grows": grows})
 
 
-def _check_name(name: str, known: Any, place: str) -> None:
+def _check_name(name: str, known: Any, location: str) -> None:
     if name not in known:
-        raise errors.StudyError(f"{place}: there is no {name!r}; there are {', '.join(known)}")
+        raise errors.StudyError(f"{location}: there is no {name!r}; there are {', '.join(known)}")
 
 
 def _check_modules(study: Study) -> None:
@@ -232,13 +232,14 @@ def _check_modules(study: Study) -> None:
         raise errors.StudyError(f"modules: {error}; {remedy}") from error
     hooks = {f"peers.{name}.function": hook for name, hook in study.peers.items()}
     of_study = (study.reference, study.violation, study.promises)
-    places = ("reference.function", "reference.violation", "promises")
-    hooks |= {place: hook for place, hook in zip(places, of_study, strict=True) if hook is not None}
-    functions = {place: hook.function for place, hook in hooks.items()}
+    locations = ("reference.function", "reference.violation", "promises")
+    given = zip(locations, of_study, strict=True)
+    hooks |= {location: hook for location, hook in given if hook is not None}
+    functions = {location: hook.function for location, hook in hooks.items()}
     for name, family in study.families.items():
         functions[f"families.{name}.mechanism"] = family.mechanism
         functions[f"families.{name}.motion"] = family.motion
-    for place, function in functions.items():
+    for location, function in functions.items():
         module, is_function, _ = function.partition(":")
         if not is_function:
             continue
@@ -247,7 +248,7 @@ def _check_modules(study: Study) -> None:
         except ImportError:
             exists = False
         if not exists:
-            raise errors.StudyError(f"{place}: there is no module {module!r}; {remedy}")
+            raise errors.StudyError(f"{location}: there is no module {module!r}; {remedy}")
 
 
 # ---- cases ------------------------------------------------------------------------------------
@@ -269,17 +270,17 @@ def _cases(study: Study, document: Entries) -> Iterator[tuple[Case, float | None
                 yield Case(size, series), run.get("time_limit")
 
 
-def _series(study: Study, run: Entries, place: str) -> Iterator[Series]:
+def _series(study: Study, run: Entries, location: str) -> Iterator[Series]:
     families = run.get("families", list(study.families))
     peers = run.get("peers", [])
     methods = run.get("methods", [] if peers else [SPARSE])
-    orderings = _names(run, "orderings", ORDERINGS, available_orderings(), place)
-    backends = _names(run, "factorizations", FACTORIZATIONS, available_factorizations(), place)
+    orderings = _names(run, "orderings", ORDERINGS, available_orderings(), location)
+    backends = _names(run, "factorizations", FACTORIZATIONS, available_factorizations(), location)
     for name, known in (("families", study.families), ("peers", study.peers)):
         for entry in run.get(name, ()):
-            _check_name(entry, known, f"{place}.{name}")
+            _check_name(entry, known, f"{location}.{name}")
     for method in methods:
-        _check_name(method, METHODS, f"{place}.methods")
+        _check_name(method, METHODS, f"{location}.methods")
     for name, seed in product(families, run.get("seeds", [0])):
         family = study.families[name]
         for method in methods:
@@ -293,10 +294,10 @@ def _series(study: Study, run: Entries, place: str) -> Iterator[Series]:
                 yield Series(name, PEER, "", "", peer, seed)
 
 
-def _names(run: Entries, key: str, known: Entries, here: list[str], place: str) -> list[str]:
+def _names(run: Entries, key: str, known: Entries, here: list[str], location: str) -> list[str]:
     """Return orderings or factorizations; "all" stands for those that can be used here."""
     names: list[str] = []
     for name in run.get(key, [AUTO]):
-        _check_name(name, (AUTO, "all", *known), f"{place}.{key}")
+        _check_name(name, (AUTO, "all", *known), f"{location}.{key}")
         names += here if name == "all" else [name]
     return list(dict.fromkeys(names))

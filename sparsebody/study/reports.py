@@ -445,5 +445,5 @@ def pattern_figures(family: Family, n_bodies: int = BODIES) -> Iterator[tuple[st
     title = f"{family.name}, {system.n_bodies} bodies: {best}"
     yield "spy", plot_spy(pattern, order, best, family.name)
     yield "tree", orders.plot_elimination_tree(pattern, order, title)
-    places = orders.graph_places(structure, state)
-    yield "order", orders.plot_elimination(pattern, order, places, title)
+    points = orders.block_points(structure, state)
+    yield "order", orders.plot_elimination(pattern, order, points, title)

@@ -44,7 +44,7 @@ def run_study(
     study : Study
         From `read_study`.
     folder : Path
-        Where rows, references and results are kept; a study that was killed goes on from there.
+        Of rows, references and results; a study that was killed continues from them.
     jobs : int
         Cases that run at a time on this machine, or jobs of a batch system that run them; under
         mpiexec, one on each rank except the first.
@@ -84,13 +84,13 @@ def run_study(
             forget_missing(folder)
         if len(known) < len(study.cases) or ranks.n_ranks() > 1:  # other ranks wait for an end
             record_environment(folder)
-            place = folder.resolve()
+            root = folder.resolve()
             cluster = None if scheduler is None else cluster_executor(scheduler, jobs)
             with cluster or executor(jobs) as pool:
                 is_here = scheduler is None and ranks.n_ranks() == 1
                 at_once = jobs if is_here else len(study.cases)
                 progress = Progress(study, folder, known, time.monotonic() + budget)
-                submit: Submit = lambda *job: pool.submit(run_job, study, place, *job)  # noqa: E731
+                submit: Submit = lambda *job: pool.submit(run_job, study, root, *job)  # noqa: E731
                 for case, row in progress.rows(submit, at_once):
                     journal.add(case, row)
                     known[case] = row
@@ -108,7 +108,7 @@ JOBS: dict[str, Callable[[Study, Case, Path], Row]] = {
 
 
 def run_job(study: Study, folder: Path, job: str, case: Case) -> Row:
-    """Run a job on a case in a process of its own; whatever happens to it, return a row."""
+    """Run a job on a case in a process of its own; return a row, also if the process dies."""
     start = time.perf_counter()
     limits = study.time_limit(case), study.settings.memory_limit
     row = isolated(_job, (study, folder, job, case), *limits)

@@ -75,7 +75,7 @@ class LoopClosure:
             joint = int(system.coordinates.joint[prescribed[0]])
             raise errors.ModelError(
                 f"joint {system.joint_names[joint]!r} has a prescribed motion; leave it "
-                "out where independent variables tell the motion"
+                "out where independent variables determine the motion"
             )
 
     def position(self, y: FloatArray) -> FloatArray:

@@ -193,14 +193,14 @@ class Elimination:
         self.loops = constrained_loops(tree)
         self.first_row = self.loops.first_row.tolist()
         self.rows = np.diff(self.loops.first_row).tolist()
-        self.holders = self.loops.ends.tolist()  # the links that hold each loop now
+        self.ends = self.loops.ends.tolist()  # the links that each loop joins now
         self.joined: list[list[tuple[int, int]]] = [[] for _ in range(self.n)]  # loop, end
-        for loop, ends in enumerate(self.holders):
+        for loop, ends in enumerate(self.ends):
             for end, link in enumerate(ends):
                 if link >= 0:
                     self.joined[link].append((loop, end))
-        self.held = [{loop for loop, _ in joined} for joined in self.joined]
-        self.waits = [sum(link >= 0 for link in ends) for ends in self.holders]
+        self.loops_at = [{loop for loop, _ in joined} for joined in self.joined]
+        self.pending_ends = [sum(link >= 0 for link in ends) for ends in self.ends]
         self.fronts: dict[int, list[Front]] = {}
         self.steps: list[Step] = []
         self.closed_early = np.zeros(len(self.rows), dtype=bool)
@@ -243,18 +243,18 @@ class Elimination:
             sizes.update(front.sizes)
         sizes.update((self.n + loop, self.rows[loop]) for loop, _ in self.joined[i])
         own = {loop for loop, _ in self.joined[i]}
-        for loop in self.held[i]:
-            if self._closes(loop, i, self.waits[loop] - (loop in own)):
+        for loop in self.loops_at[i]:
+            if self._closes(loop, i, self.pending_ends[loop] - (loop in own)):
                 del sizes[self.n + loop]
         sizes.pop(i, None)
         if self.parent[i] >= 0:
             sizes[self.parent[i]] = LINK_SIZE
         return sum(sizes.values()), -i
 
-    def _closes(self, loop: int, i: int, waits: int) -> bool:
-        """Tell whether a loop can be eliminated once link i is, `waits` ends being left then."""
-        first, second = (self.parent[i] if link == i else link for link in self.holders[loop])
-        return waits == 0 and (first == second or self.closing == "early")
+    def _closes(self, loop: int, i: int, pending_ends: int) -> bool:
+        """Whether a loop can be eliminated once link i is, with these ends not eliminated yet."""
+        first, second = (self.parent[i] if link == i else link for link in self.ends[loop])
+        return pending_ends == 0 and (first == second or self.closing == "early")
 
     def _front(self, node: int) -> tuple[Front, bool, list[tuple[Front, list[tuple[int, int]]]]]:
         """Return the front of a node, all others that have it added to the largest of them."""
@@ -280,7 +280,7 @@ class Elimination:
         self.fronts[node] = [base]
         return base, False, joins
 
-    def _place(self, front: Front, node: int, size: int) -> int:
+    def _slot(self, front: Front, node: int, size: int) -> int:
         holding = self.fronts.setdefault(node, [])
         if front not in holding:
             holding.append(front)
@@ -289,13 +289,13 @@ class Elimination:
     def _eliminate_link(self, i: int) -> list[int]:
         """Return the nodes whose front has changed."""
         front, is_new, joins = self._front(i)
-        slot, entries = self._place(front, i, LINK_SIZE), []
+        slot, entries = self._slot(front, i, LINK_SIZE), []
         for loop, end in self.joined[i]:
             node, size = self.n + loop, self.rows[loop]
             is_first = node not in self.fronts
             rows = self.first_row[loop], self.first_row[loop + 1]
-            entries.append((self._place(front, node, size), *rows, end, is_first))
-            self.waits[loop] -= 1
+            entries.append((self._slot(front, node, size), *rows, end, is_first))
+            self.pending_ends[loop] -= 1
         p, width = self.parent[i], front.width
         self.fronts.pop(i)
         if p < 0:
@@ -311,18 +311,18 @@ class Elimination:
         self._add(
             Step(LINK, i, front, width, slot, parent_slot, is_new, joins, entries, self.freedoms[i])
         )
-        for loop in sorted(self.held[i]):
-            closes = self._closes(loop, i, self.waits[loop])
-            holders = [p if link == i else link for link in self.holders[loop]]
-            self.holders[loop] = holders
+        for loop in sorted(self.loops_at[i]):
+            closes = self._closes(loop, i, self.pending_ends[loop])
+            ends = [p if link == i else link for link in self.ends[loop]]
+            self.ends[loop] = ends
             if closes:
-                for link in holders:
+                for link in ends:
                     if link >= 0:
-                        self.held[link].discard(loop)
-                self.closed_early[loop] = holders[0] != holders[1]
+                        self.loops_at[link].discard(loop)
+                self.closed_early[loop] = ends[0] != ends[1]
                 front = self._eliminate_loop(loop)
             elif p >= 0:
-                self.held[p].add(loop)
+                self.loops_at[p].add(loop)
         return list(front.slots)
 
     def _eliminate_loop(self, loop: int) -> Front:

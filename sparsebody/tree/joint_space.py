@@ -124,9 +124,9 @@ class TreeInverseMethod(inverse.InverseMethod):
             load += desired.body_force
         wrenches = actuators.active_force * force[:, None]
         add_joint_wrenches(system, desired.joints, joint, wrenches, load)
-        acted = TreeProblem(self.tree, desired.state, load)
-        acted_on = accelerations_of(acted, TreeSolution(qdd, loop_multiplier), "basic")
-        return Balance(force, acted_on.multiplier, self.tree.n_loops == 0, actuation)
+        actuated = TreeProblem(self.tree, desired.state, load)
+        result = accelerations_of(actuated, TreeSolution(qdd, loop_multiplier), "basic")
+        return Balance(force, result.multiplier, self.tree.n_loops == 0, actuation)
 
     @abstractmethod
     def forces(self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows) -> Forces:
@@ -159,7 +159,7 @@ class ProjectedInverse(TreeInverseMethod):
         H = recursions.dense_inertia(tree, problem.motion)
         link, wrench = tree.ends(self.actuators.joint), actuators.rows.copy()
         native.rows_to_links(tree.links, problem.motion, link, wrench)
-        rates = recursions.powers(tree, problem.motion, link, wrench)  # at unit velocities
+        rates = recursions.powers(tree, problem.motion, link, wrench)  # of actuators at unit qd
         G = explicit.G  # K G = 0, (8.41)
         if len(tree.is_prescribed):
             G = G[:, ~tree.is_prescribed[explicit.independent]]
@@ -175,9 +175,9 @@ def actuator_forces(
 ) -> tuple[FloatArray, int]:
     """Return u (p,) with G_u' u = G' tau and least sum(w u^2), and the rank of G_u. (8.63).
 
-    G_u = rates @ G of `rates` (p, n) for unit velocities of the tree, G (n, m). What actuators
-    cannot balance of `tau` (n,) is least in the metric of H (n, n); s (p,) scales rates to about
-    one.
+    G_u = rates @ G, of the actuators' `rates` (p, n) at unit velocities of the tree and G (n, m).
+    The part of `tau` (n,) that actuators cannot balance is least in the metric of H^-1, H (n, n).
+    w (p,) are weights; s (p,) scales rates to about one.
     """
     p, m = len(rates), G.shape[1]
     if m == 0 or p == 0:

@@ -22,7 +22,9 @@ from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, free
 from sparsebody.tree.spanning_tree import AnyTree, SpanningTree
 
 Unknowns: TypeAlias = tuple[FloatArray, FloatArray]  # x and lambda (m,)
-Solution: TypeAlias = tuple[FloatArray, FloatArray, BoolArray]  # x, lambda (m,), and kept rows
+Solution: TypeAlias = tuple[
+    FloatArray, FloatArray, BoolArray
+]  # x, lambda (m,), and independent rows
 
 
 class LoopDynamics(TreeDynamics):
@@ -56,7 +58,7 @@ class LoopDynamics(TreeDynamics):
 
     @abstractmethod
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x and lambda (m,) of H x = right + K' lambda, K x = k, H packed; and kept rows."""
+        """Return x, lambda (m,) of H x = right + K' lambda, K x = k, H packed; which rows hold."""
 
     def explain(self) -> dict[str, object]:
         """Say which tree is used, and how large what it leads to is."""
@@ -90,7 +92,7 @@ class LoopsDirect(LoopDynamics):
     name = "loops-direct"
 
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x, lambda, and which rows are kept."""
+        """Return x, lambda, and which rows are independent."""
         n_unknowns = self.tree.n_velocities + self.clusters.n_rows
         if n_unknowns > MOST_UNKNOWNS:
             raise ModelError(
@@ -102,9 +104,9 @@ class LoopsDirect(LoopDynamics):
         K = loops.matrix * scale / size[:, None]
         keep = independent_rows(K)
         k = (loops.right / size)[keep]
-        x, of_kept = _saddle_solve(scale[:, None] * H * scale, K[keep], scale * right, k)
+        x, of_independent = _saddle_solve(scale[:, None] * H * scale, K[keep], scale * right, k)
         force = np.zeros(len(keep))
-        force[keep] = of_kept / size[keep]
+        force[keep] = of_independent / size[keep]
         return scale * x, force, keep
 
 
@@ -142,9 +144,9 @@ MOST_ENTRIES = 2**28  # of X, or of A: 2 GB
 class Groups(NamedTuple):
     """The blocks of X = L'^-1 K' and of A = X' X, group by group.
 
-    X has entries from the joints of a loop to the world, so that A couples clusters that stand
-    on a common joint, and no others. Loops are sorted by the bodies that they end at, so that
-    the entries of each row of X are consecutive; others are not touched.
+    X has entries from the joints of a loop to the world, so that A couples clusters whose paths
+    have a common joint, and no others. Loops are sorted by the bodies that they end at, so that the
+    entries of each row of X are consecutive; others are not touched.
     """
 
     row: IntArray  # rows of K in use, indices into LoopClusters.row
@@ -190,7 +192,7 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
 
 
 def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
-    """Number rows (m,) alike that stand on common coordinates, by the last (m, 2) of both ends."""
+    """Label rows (m,) by common coordinates of their paths, from the last (m, 2) at both ends."""
     roots = np.flatnonzero(tree.expanded_parent < 0)  # each begins the coordinates that it supports
     root = np.searchsorted(roots, last, side="right") - 1
     first, second = root.max(axis=1), root.min(axis=1)
@@ -204,7 +206,7 @@ class LoopsForce(LoopDynamics):
     """Method 2: A lambda = b, then H x = tau - C + K' lambda. Featherstone (2008), eq. (8.37).
 
     With H = L' L and X = L'^-1 K', the Delassus matrix A = K H^-1 K' = X' X is factorized by
-    Cholesky's method, group by group of loops that stand on common joints. Where that shows
+    Cholesky's method, group by group of loops with common joints on their paths. Where that shows
     dependent rows, a pivoted QR factorization of X decides which to leave out; they stay out as
     long as they are obeyed. Parameters as in LoopDynamics.
     """
@@ -224,7 +226,7 @@ class LoopsForce(LoopDynamics):
         self._A = np.empty(self._groups.start_product[-1])
 
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x, lambda, kept rows; warn where an inconsistent state violates the others."""
+        """Return x, lambda, which rows hold; warn if an inconsistent state violates others."""
         L, z = recursions.ltl_factor(self.tree, H), right.copy()
         native.solve_upper(self.tree.pattern, L, z[None])
         x, force, is_left_out = self._by_products(loops, L, z)
@@ -244,7 +246,7 @@ class LoopsForce(LoopDynamics):
         """Return x, lambda, and which groups are left out, by Cholesky factors of A."""
         groups, pattern, X = self._groups, self.tree.pattern, self._X
         force, x = np.zeros(self.clusters.n_rows), z.copy()
-        native.fill_whitened_rows(self.clusters.layout, groups, loops.values, pattern, L, X)
+        native.fill_scaled_rows(self.clusters.layout, groups, loops.values, pattern, L, X)
         k, tolerances = (loops.right, loops.size), (DELASSUS_PIVOT, RANK_TOLERANCE)
         is_left_out = native.solve_delassus(groups, X, self._A, *k, *tolerances, force, x)
         native.solve_lower(pattern, L, x[None])
@@ -255,7 +257,7 @@ class LoopsForce(LoopDynamics):
         before, clusters, pattern = self.keep, self.clusters, self.tree.pattern
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
         X = np.empty(groups.start[-1])
-        native.fill_whitened_rows(clusters.layout, groups, loops.values, pattern, L, X)
+        native.fill_scaled_rows(clusters.layout, groups, loops.values, pattern, L, X)
         keep, force, w = np.zeros_like(before), np.zeros(clusters.n_rows), z.copy()
         for g in range(groups.n_groups):
             row = groups.row[groups.first_row[g] : groups.first_row[g + 1]]
@@ -267,7 +269,7 @@ class LoopsForce(LoopDynamics):
                 row, Y = row[usable], Y[:, usable]
                 change = least_change(Y, loops.right[row], z[own], loops.size[row])
             independent = row[change.independent]
-            keep[independent], force[independent], w[own] = True, change.force, change.whitened
+            keep[independent], force[independent], w[own] = True, change.force, change.w
         self._keep(keep)
         native.solve_lower(pattern, L, w[None])
         return w, force
@@ -278,7 +280,7 @@ class LeastChange(NamedTuple):
 
     independent: IntArray  # (r,) independent rows
     force: FloatArray  # (r,) their multipliers
-    whitened: FloatArray  # (n,) z + X lambda
+    w: FloatArray  # (n,) z + X lambda
     floor: float  # smallest remainder of an independent row, relative to its size
 
 

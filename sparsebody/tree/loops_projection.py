@@ -260,7 +260,7 @@ class LoopsProjection(LoopDynamics):
         return self.explicit(self.equations(problem), free_equations(problem)[0])
 
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x = G y + g, lambda, and which rows are kept."""
+        """Return x = G y + g, lambda, and which rows are independent."""
         explicit = self.explicit(loops, H)
         x, Hx = self._accelerations(explicit, H, right)
         return x, explicit.multipliers(Hx - right), explicit.keep

@@ -324,7 +324,7 @@ class CompositeRigidBody(TreeDynamics):
         return TreeSolution(qdd, np.zeros(problem.system.n_rows))
 
     def inertia_factor(self, q: FloatArray) -> FloatArray:
-        """Return L of H = L' L at q (n_positions,), packed as tree.pattern tells.
+        """Return L of H = L' L at q (n_positions,), packed as in tree.pattern.
 
         The next call fills it anew. Raises SingularSystemError if H is not positive definite.
         """

@@ -162,7 +162,7 @@ def joint_space_bias_force(
 
 
 def joint_space_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
-    """Return H, packed by rows as `tree.pattern` tells; ModelError if too large. Table 6.2.
+    """Return H, packed by rows as in `tree.pattern`; ModelError if too large. Table 6.2.
 
     I^c_i is the sum of the inertias of link i and its subtree; F = I^c_i S_i, H_ii = S_i' F and,
     towards the root, H_ij = F' S_j for every j on the support.
@@ -307,8 +307,8 @@ def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, Flo
     motion, q = motion_at_state(tree, state), np.empty(tree.n_positions)
     native.positions_of_motion(tree.links, motion, q)
     items, index_in_q, is_angle = _tracked(tree)
-    gap = (state.coordinate[items] - q[index_in_q])[is_angle]
-    q[index_in_q[is_angle]] += 2.0 * math.pi * np.round(gap / (2.0 * math.pi))
+    difference = (state.coordinate[items] - q[index_in_q])[is_angle]
+    q[index_in_q[is_angle]] += 2.0 * math.pi * np.round(difference / (2.0 * math.pi))
     return q, motion.rate
 
 

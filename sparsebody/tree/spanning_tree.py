@@ -1,8 +1,8 @@
 """The spanning tree of a mechanism, in its own regular numbering, and its constants for kernels.
 
 A link is a body in the axes of its own frame on its tree joint, with the origin there: S on the
-successor, or P on the predecessor where the tree runs the other way. The other frame of the joint,
-on the parent, is called near.
+successor, or P on the predecessor where the tree runs the other way. That is the distal frame of
+the joint; the other one, on the parent, is the proximal frame.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ N_POSITIONS, N_VELOCITIES, N_SCALARS = np.array(  # of joint types; scalar posit
 N_SURPLUS, FIRST_SCALAR = N_POSITIONS - N_VELOCITIES, N_VELOCITIES - N_SCALARS
 
 # Columns of `constants`
-NEAR, NEAR_POINT = 0, 9  # near frame to the parent link's axes, and its origin there
+PROXIMAL, PROXIMAL_POINT = 0, 9  # proximal frame to the parent link's axes, and its origin there
 FRAME, FRAME_POINT = 12, 21  # the link's axes to body axes, and its origin from the com there
 COM, INERTIA, MASS = 24, 27, 33  # com and lower triangle of the inertia about it in link axes
 PARAMETER = 34  # pitch or length
@@ -224,19 +224,24 @@ def _links(tree: SpanningTree) -> Links:
     P = of_joints(system.predecessor_rotation, one), of_joints(system.predecessor_point, zero)
     S = of_joints(system.successor_rotation, one), of_joints(system.successor_point, zero)
     is_forward = (tree.direction > 0)[:, None]
-    far, near = (np.where(is_forward[..., None], *pair) for pair in ((S[0], P[0]), (P[0], S[0])))
-    far_point, near_point = (np.where(is_forward, *pair) for pair in ((S[1], P[1]), (P[1], S[1])))
-    parent_frame = np.concatenate([far, [one]])[tree.parent]
-    parent_point = np.concatenate([far_point, [zero]])[tree.parent]
-    constants = np.empty((n, WIDTH))
-    constants[:, NEAR:NEAR_POINT] = (np.swapaxes(parent_frame, 1, 2) @ near).reshape(n, 9)
-    constants[:, NEAR_POINT:FRAME] = np.einsum(
-        "nij,ni->nj", parent_frame, near_point - parent_point
+    distal, proximal = (
+        np.where(is_forward[..., None], *pair) for pair in ((S[0], P[0]), (P[0], S[0]))
     )
-    constants[:, FRAME:FRAME_POINT] = far.reshape(n, 9)
-    constants[:, FRAME_POINT:COM] = far_point
-    constants[:, COM:INERTIA] = -np.einsum("nij,ni->nj", far, far_point)
-    turned = np.swapaxes(far, 1, 2) @ system.inertia[tree.body] @ far
+    distal_point, proximal_point = (
+        np.where(is_forward, *pair) for pair in ((S[1], P[1]), (P[1], S[1]))
+    )
+    parent_frame = np.concatenate([distal, [one]])[tree.parent]
+    parent_point = np.concatenate([distal_point, [zero]])[tree.parent]
+    constants = np.empty((n, WIDTH))
+    to_parent = np.swapaxes(parent_frame, 1, 2) @ proximal
+    constants[:, PROXIMAL:PROXIMAL_POINT] = to_parent.reshape(n, 9)
+    constants[:, PROXIMAL_POINT:FRAME] = np.einsum(
+        "nij,ni->nj", parent_frame, proximal_point - parent_point
+    )
+    constants[:, FRAME:FRAME_POINT] = distal.reshape(n, 9)
+    constants[:, FRAME_POINT:COM] = distal_point
+    constants[:, COM:INERTIA] = -np.einsum("nij,ni->nj", distal, distal_point)
+    turned = np.swapaxes(distal, 1, 2) @ system.inertia[tree.body] @ distal
     constants[:, INERTIA:MASS] = turned[:, *np.tril_indices(3)]
     constants[:, MASS] = system.mass[tree.body]
     constants[:, PARAMETER] = of_joints(system.parameter, 0.0)

@@ -40,10 +40,10 @@ def show(
     mode : int
         Which of the modes is played.
     color : str, optional
-        What colors show at first: plain, speed, energy, load (of joints, where reactions are
-        recorded) or order (of elimination).
+        The quantity that colors show when the page opens: plain, speed, energy, load (of joints,
+        where reactions are recorded) or order (of elimination).
     n_frames : int, optional
-        Frames at most; default: 400, fewer of more than 1000 bodies.
+        Largest number of frames; default: 400, and for more than 1000 bodies fewer.
     output : path-like, optional
         HTML file to write. Default: in a notebook none, else a temporary file; its path is printed.
 
@@ -58,6 +58,8 @@ def show(
         If a trajectory holds no mechanism, and no system is given; for any other kind of subject.
     UnknownNameError
         If the color is unknown, or shows what was not recorded.
+    SimulationError
+        If there is no such mode.
     OutputError
         If the file cannot be written.
 
@@ -98,16 +100,17 @@ def page_of(
             pose = consistent_state(subject) if state is None else state
             return motion_page(subject, pose, **options)
         case Trajectory():
-            moving = system or subject.system or trajectory_tables.system_of(subject, None)
-            if moving is None:
+            system = system or subject.system or trajectory_tables.system_of(subject, None)
+            if system is None:
                 raise ModelError(
                     f"{subject.path or subject.name}: holds no mechanism; give the system that was "
-                    "simulated, or simulate with a source"
+                    "simulated, or simulate with Output(source=...)"
                 )
-            return motion_page(moving, subject, **options)
+            return motion_page(system, subject, **options)
         case Modes():
+            motion = subject.motion(mode)
             title = f"{subject.system.name}: mode {mode + 1}, {subject.frequency[mode]:.4g} Hz"
-            return motion_page(subject.system, subject.motion(mode), title=title, **options)
+            return motion_page(subject.system, motion, title=title, **options)
         case EquilibriumPath():
             first, last = subject.parameter[[0, -1]]
             title = f"{subject.system.name}: equilibria, parameter {first:.4g} to {last:.4g}"

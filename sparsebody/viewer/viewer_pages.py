@@ -1,6 +1,6 @@
-"""Pages: of a motion or a pose, with what colors show; of an elimination order.
+"""HTML pages of a motion or a pose, in colors that show a quantity, and of an elimination order.
 
-The page of an order has graph, elimination tree and matrix, linked by hovering.
+The page of an order shows the graph, the elimination tree and the blocks of L, linked by hovering.
 """
 
 import warnings
@@ -23,20 +23,22 @@ from sparsebody.viewer.choices import COLORS
 from sparsebody.viewer.page_file import Page, document, packed_quaternions, quantized
 from sparsebody.viewer.parts import Parts, Picture, body_parts, joint_parts, mesh_box, strands
 
-MOST_FRAMES = 400
-_MOST_POSES = 400_000  # bodies times frames
+MOST_FRAMES = 400  # 16 s of 25 frames a second
+_MOST_POSES = 400_000  # bodies times frames: 16 bytes each make a page of 6 MB
+_FLAT = 1e-3  # extent across a plane, relative to that in it, that a picture does not show
+_ALONG_VIEW = 0.995  # cosine of an angle to the view, below 6 degrees: the direction is not shown
 _Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """n frames of a motion, each field with a leading axis."""
+    """n frames of a motion: fields of Trajectory."""
 
     time: FloatArray  # (n,) [s]
-    position: FloatArray  # (n, n_bodies, 3) [m]
-    orientation: FloatArray  # (n, n_bodies, 4)
-    velocity: FloatArray  # (n, n_bodies, 6)
-    joint_wrench: FloatArray | None  # (n, n_joints, 6)
+    position: FloatArray  # (n, n_bodies, 3) centers of mass in the world [m]
+    orientation: FloatArray  # (n, n_bodies, 4) unit quaternions (w, x, y, z), body to world
+    velocity: FloatArray  # (n, n_bodies, 6) body coordinates, angular first [rad/s, m/s]
+    joint_wrench: FloatArray | None  # (n, n_joints, 6) on the successor in S coordinates [N m, N]
 
 
 def motion_page(
@@ -52,22 +54,26 @@ def motion_page(
     Parameters
     ----------
     system : System
-        What moves; bodies are drawn by their shapes, or by their joints and inertias.
+        The compiled mechanism; bodies are drawn by their shapes, or by their joints and inertias.
     motion : Trajectory or State
-        Where it is. Reactions are shown where the trajectory holds them.
+        Its motion, with reactions if they were recorded, or one pose.
     color : str, optional
-        What colors show at first, one of COLORS; default: speed of a motion, plain for a pose.
+        The quantity that colors show when the page opens, one of COLORS; default: "speed" of a
+        motion, "plain" for a pose.
     n_frames : int, optional
-        Frames at most, equally spaced in time; default: 400, fewer of more than 1000 bodies.
+        Largest number of frames, equally spaced in time; default: 400, and for more than 1000
+        bodies fewer.
     title : str
         Default: the name of the mechanism.
 
     Raises
     ------
     UnknownNameError
-        If `color` is not one of COLORS, or cannot be shown.
+        If `color` is not one of COLORS, or needs reactions or an order that do not exist.
     ShapeError
-        If `motion` is not one of `system`.
+        If `motion` has other bodies or joints than `system`.
+    SimulationError
+        If `n_frames` is less than one, or the trajectory has no records.
     """
     frames = _frames(system, motion, n_frames)
     chosen = color or ("speed" if len(frames.time) > 1 else "plain")
@@ -78,8 +84,8 @@ def motion_page(
             "color is 'load', but no reactions are recorded; simulate with "
             "Recording(reactions=True) or --record-reactions"
         )
-    moved = frames.position, frames.orientation, frames.velocity
-    position, orientation, velocity = (values[0].copy() for values in moved)
+    motions = frames.position, frames.orientation, frames.velocity
+    position, orientation, velocity = (values[0].copy() for values in motions)
     coordinate, start = np.zeros(len(system.coordinates.joint)), float(frames.time[0])
     first = State(position, orientation, velocity, coordinate, start)
     order, redundant = _analyzed(system, first)
@@ -87,10 +93,10 @@ def motion_page(
         raise UnknownNameError("color is 'order', but the joints do not close at the first frame")
     picture, up = Picture(system, first), _up(system, first)
     parts = Parts.joined([body_parts(picture), joint_parts(picture, redundant, up)])
-    arrays = _moving(frames) | _channels(system, frames) | _drawn(parts, picture)
+    arrays = _poses(frames) | _channels(system, frames) | _shapes(parts, picture)
     arrays |= _meshes(picture)
     arrays |= {"redundant": redundant} | ({} if order is None else {"order": order})
-    normal, names = picture.plane_normal, {one.kind: name for name, one in JOINT_TYPES.items()}
+    normal, names = picture.plane_normal, {kind.kind: name for name, kind in JOINT_TYPES.items()}
     header = {
         "view": "motion",
         "title": title or system.name,
@@ -108,7 +114,7 @@ def motion_page(
 
 
 def _frames(system: System, motion: Trajectory | State, n_frames: int | None) -> Frames:
-    """Return some records of a trajectory, or the one state."""
+    """Return at most n_frames records of a trajectory, equally spaced in time, or the one state."""
     if isinstance(motion, State):
         check_state(system, motion)
         pose = motion.position[None], motion.orientation[None], motion.velocity[None]
@@ -119,13 +125,12 @@ def _frames(system: System, motion: Trajectory | State, n_frames: int | None) ->
                 f"the trajectory of {motion.name!r} has other {name.replace('_', ' ')} than the "
                 f"system {system.name!r}; give the system that was simulated"
             )
-    most = n_frames or max(2, min(MOST_FRAMES, _MOST_POSES // system.n_bodies))
-    time, last = motion.time, len(motion) - 1
-    times = np.linspace(time[0], time[last], min(most, last + 1))
-    index = np.unique(np.clip(np.searchsorted(time, times - 1e-9), 0, last))
+    if n_frames is None:
+        n_frames = max(2, min(MOST_FRAMES, _MOST_POSES // system.n_bodies))
+    index = motion.equally_spaced(n_frames)
     channels = (getattr(motion, field.name) for field in fields(Frames))
-    chosen: list[Any] = [None if one is None else np.asarray(one)[index] for one in channels]
-    return Frames(*chosen)
+    rows: list[Any] = [None if one is None else np.asarray(one)[index] for one in channels]
+    return Frames(*rows)
 
 
 def _up(system: System, state: State) -> FloatArray:
@@ -134,18 +139,19 @@ def _up(system: System, state: State) -> FloatArray:
     if strength > 0.0:
         return -system.gravity / strength
     spread = np.ptp(state.position, axis=0)
-    return np.eye(3)[1 if spread[2] < 1e-6 * spread.max() else 2]
+    return np.eye(3)[1 if spread[2] < _FLAT * spread.max() else 2]
 
 
 def _analyzed(system: System, state: State) -> tuple[IntArray | None, IntArray]:
     """Return the position of every body, then joint, in the elimination order, and redundant rows.
 
-    Joints that are wholly redundant are in no order: -1. None where the joints do not close.
+    The position is -1 for joints all of whose rows are redundant. The order is None where the
+    joints do not close. Redundant rows are counted by joint, (n_joints,).
     """
     redundant = np.zeros(system.n_joints, dtype=np.intp)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # doubts belong to computations, not to pictures
+            warnings.simplefilter("ignore")  # about the accuracy of accelerations, not shown here
             dynamics = ForwardDynamics(system, state)
     except SparsebodyError:
         return None, redundant
@@ -159,24 +165,28 @@ def _analyzed(system: System, state: State) -> tuple[IntArray | None, IntArray]:
     return position, redundant
 
 
-def _moving(frames: Frames) -> _Arrays:
-    """Return time, poses and, where they are recorded, reactions; from the middle of all."""
+def _poses(frames: Frames) -> _Arrays:
+    """Return times and poses; positions are relative to the center of the box of all of them."""
     n = len(frames.time)
     center = 0.5 * (frames.position.min(axis=(0, 1)) + frames.position.max(axis=(0, 1)))
     position = quantized((frames.position - center).reshape(n, -1))
-    words = packed_quaternions(frames.orientation)
+    orientation = packed_quaternions(frames.orientation)
     return {
         "time": frames.time,
         "center": center,
         "position": position.level,
         "position_low": position.low,
         "position_step": position.step,
-        "orientation": words.reshape(n, -1),
+        "orientation": orientation.reshape(n, -1),
     }
 
 
 def _channels(system: System, frames: Frames) -> _Arrays:
-    """Return speed and kinetic energy of bodies, reactions of joints and what they are made of."""
+    """Return speeds and kinetic energies of bodies, and recorded reactions of joints.
+
+    With them masses, the joints' bodies, and their points in the successors [m], where reactions
+    act. Reactions that are NaN, because they are not determined, are shown as zero.
+    """
     n = len(frames.time)
     w, v = frames.velocity[..., :3], frames.velocity[..., 3:]
     square = np.einsum("tni,tni->tn", v, v)
@@ -198,12 +208,12 @@ def _channels(system: System, frames: Frames) -> _Arrays:
     if frames.joint_wrench is None:
         return arrays
     wrench = frames.joint_wrench.reshape(n, -1, 2, 3)
-    turned = np.einsum("nij,tnkj->tnki", system.successor_rotation, wrench, optimize=True)
-    coded = quantized(np.nan_to_num(turned).reshape(n, -1))
+    in_body_axes = np.einsum("nij,tnkj->tnki", system.successor_rotation, wrench, optimize=True)
+    levels = quantized(np.nan_to_num(in_body_axes).reshape(n, -1))
     return arrays | {
-        "wrench": coded.level,  # on the successor, in its axes, moment first
-        "wrench_low": coded.low,
-        "wrench_step": coded.step,
+        "wrench": levels.level,  # on the successor, in its axes, moment first
+        "wrench_low": levels.low,
+        "wrench_step": levels.step,
     }
 
 
@@ -223,9 +233,9 @@ def _meshes(picture: Picture) -> _Arrays:
     }
 
 
-def _drawn(parts: Parts, picture: Picture) -> _Arrays:
-    """Return primitives and strands."""
-    hanging = strands(picture)
+def _shapes(parts: Parts, picture: Picture) -> _Arrays:
+    """Return the primitive solids of bodies and joints, and rods, springs and beams as curves."""
+    curves = strands(picture)
     return {
         "part_kind": parts.kind,
         "part_role": parts.role.astype(np.uint8),
@@ -235,18 +245,18 @@ def _drawn(parts: Parts, picture: Picture) -> _Arrays:
         **({"part_color": parts.color} if (parts.color >= 0).any() else {}),
         "tint": picture.layer > 0.0,
         "joint_radius": np.where(np.isfinite(picture.joint_radius), picture.joint_radius, 0.0),
-        "strand_kind": hanging.kind.astype(np.uint8),
-        "strand_body": hanging.body,
-        "strand_point": hanging.point,
-        "strand_radius": hanging.radius,
+        "strand_kind": curves.kind.astype(np.uint8),
+        "strand_body": curves.body,
+        "strand_point": curves.point,
+        "strand_radius": curves.radius,
     }
 
 
 # ---- an elimination order ---------------------------------------------------------------------
 
 
-MOST_BLOCKS = 6000
-_MOST_ENTRIES = 2_000_000  # blocks of L
+MOST_BLOCKS = 6000  # of the matrix: more are closer to each other than pixels
+_MOST_ENTRIES = 2_000_000  # blocks of L, at four bytes each
 
 
 def order_page(subject: Mechanism | System, ordering: str = "auto") -> Page:
@@ -255,31 +265,30 @@ def order_page(subject: Mechanism | System, ordering: str = "auto") -> Page:
     Parameters
     ----------
     subject : Mechanism or System
-        Looked at in the consistent pose nearest to its initial one.
+        Shown, and ordered, at its consistent initial state.
     ordering : str
         A key of ORDERINGS, or "auto": the order that forward dynamics would take.
 
     Returns
     -------
     Page
-        The graph of bodies and joints, the elimination tree and the blocks of L; what the pointer
-        is at in one of them is marked in all.
+        The graph of bodies and joints, the elimination tree and the blocks of L; the block below
+        the pointer is highlighted in all three.
 
     Raises
     ------
     ModelError
         If the matrix has more than 6000 blocks, which a page cannot show.
     UnknownNameError, MissingDependencyError
-        For an ordering that is not there.
+        If the ordering is unknown, or its package is not installed.
     AssemblyError
         If the joints of the mechanism do not close.
     """
     system = subject.compile() if isinstance(subject, Mechanism) else subject
     if (n := system.n_bodies + system.n_joints) > MOST_BLOCKS:
         raise ModelError(
-            f"{system.name!r} has {n} bodies and joints; an order is shown of at most "
-            f"{MOST_BLOCKS}: take a smaller one of the same kind, or draw the matrix with "
-            "sparsebody plot --kind spy"
+            f"{system.name!r} has {n} bodies and joints; a page shows at most {MOST_BLOCKS}: take "
+            "a smaller mechanism of the family, or draw the matrix with sparsebody plot --kind spy"
         )
     state = consistent_state(system)
     dynamics = ForwardDynamics(system, state, ordering=ordering)
@@ -316,14 +325,18 @@ def order_page(subject: Mechanism | System, ordering: str = "auto") -> Page:
         "coupled": indices,
         "l_first": first,
         "l_below": below,
-        "place": _places(system, state, joints)[order],
+        "place": _block_positions(system, state, joints)[order],
         "ends": np.stack([system.predecessor[joints], system.successor[joints]], axis=1),
     }
     return Page(document(header, arrays), system.name)
 
 
-def _places(system: System, state: State, joints: IntArray) -> FloatArray:
-    """Return (n_blocks, 2) places of bodies, then joints, in the plane that shows them best."""
+def _block_positions(system: System, state: State, joints: IntArray) -> FloatArray:
+    """Return (n_blocks, 2) positions of bodies, then joints, projected onto a plane [m].
+
+    Across the revolutes of planar mechanisms, the plane of all points if they lie in one, else seen
+    obliquely from above. Gravity points down where the plane does not lie across it.
+    """
     on_world = system.successor < 0
     body = np.where(on_world, system.predecessor, system.successor)[joints]
     local = np.where(on_world[:, None], system.predecessor_point, system.successor_point)[joints]
@@ -331,15 +344,14 @@ def _places(system: System, state: State, joints: IntArray) -> FloatArray:
     points = np.concatenate([state.position, at_joint])
     normal = Picture(system, state).plane_normal
     spread, axes = np.linalg.eigh(np.cov(points.T) if len(points) > 1 else np.eye(3))
-    is_flat = spread[0] < 1e-6 * spread[2]
-    up = np.array([0.0, 0.0, 1.0])
-    if np.any(system.gravity):
-        up = -system.gravity / np.linalg.norm(system.gravity)
-    view = normal if normal is not None else axes[:, 0] if is_flat else np.array([0.5, -0.75, 0.45])
+    is_flat = spread[0] < _FLAT**2 * spread[2]  # eigenvalues are squares of extents
+    oblique = np.array([0.5, -0.75, 0.45])
+    view = normal if normal is not None else axes[:, 0] if is_flat else oblique
     view = view / np.linalg.norm(view)
+    up = _up(system, state)
+    if abs(view @ up) > _ALONG_VIEW:  # then y, or z of a view along y
+        up = np.eye(3)[2 if abs(view[1]) > _ALONG_VIEW else 1]
     upward = up - view * (view @ up)
-    if np.linalg.norm(upward) < 0.1:
-        upward = np.array([0.0, 1.0, 0.0]) - view * view[1]
     upward /= np.linalg.norm(upward)
     right = np.cross(upward, view)
     right = right * (-1.0 if right[np.abs(right).argmax()] < 0.0 else 1.0)

@@ -32,8 +32,8 @@ def five_bar():
 
 def welded_twice():
     mechanism = sb.Mechanism("welded twice")
-    place = [[0.5, 0, 0], [1.0, 0, 0]]
-    mechanism.add_bodies(["arm", "tip"], mass=1.0, inertia=[1, 1, 1], position=place)
+    position = [[0.5, 0, 0], [1.0, 0, 0]]
+    mechanism.add_bodies(["arm", "tip"], mass=1.0, inertia=[1, 1, 1], position=position)
     mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "arm", point=[0, 0, 0], axis=[0, 1, 0])
     mechanism.add_joint("weld", sb.Fixed(), "arm", "tip")
     mechanism.add_joint("weld again", sb.Fixed(), "arm", "tip", point=[0.7, 0.1, 0])

@@ -78,9 +78,9 @@ def test_fast_and_textbook_form_have_the_same_solution(name):
 
 def test_point_springs_pull_along_their_line():
     mechanism = sb.Mechanism(gravity=[0, 0, 0])
-    place = {"position": [[1, 0, 0], [1, 3, 0]], "linear_velocity": [[0, 0, 0], [0, 1, 0]]}
+    position = {"position": [[1, 0, 0], [1, 3, 0]], "linear_velocity": [[0, 0, 0], [0, 1, 0]]}
     center = [0.25, 0, 0]
-    mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], center_of_mass=center, **place)
+    mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], center_of_mass=center, **position)
     points = {"first_point": [0.75, 0, 0], "second_point": [0.75, 0, 0]}
     spring = {"stiffness": 10.0, "rest_length": 2.0, "damping": 4.0, "effort": 3.0}
     mechanism.add_point_force("spring", "a", "b", **points, **spring)
@@ -220,8 +220,8 @@ def test_rigid_rows_stay_constraints_and_compliant_ones_give_way(name, complianc
     result = sb.forward_dynamics(system)
     soft = np.broadcast_to(compliance, joint_type(name).n_constraints)
     rows = SystemMotion(split(0.0), system.initial_state).constraint.rows[:, 1]
-    opening = rows @ result.acceleration[0]
-    np.testing.assert_allclose(opening[soft == 0.0], 0.0, atol=1e-12)
+    acceleration = rows @ result.acceleration[0]
+    np.testing.assert_allclose(acceleration[soft == 0.0], 0.0, atol=1e-12)
     assert np.abs(SystemMotion(system, system.initial_state).applied).max() > 1.0
 
 

@@ -41,12 +41,12 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
     system = arm.mechanism().compile()
     assert system.predecessor.tolist() == arm.parent.tolist()
     grown = spanning_tree(system)
-    place = grown.first_velocity[grown.tree_index]  # of each joint among the tree's coordinates
+    position = grown.first_velocity[grown.tree_index]  # of each joint among the tree's coordinates
     at = Instant.random(rng, 6)
     q, qd = np.empty(6), np.empty(6)
-    q[place], qd[place] = at.q, at.qd
+    q[position], qd[position] = at.q, at.qd
     dynamics = tree_dynamics(method, system, grown)
-    qdd = dynamics.solve(dynamics.problem(tree_state(grown, q, qd))).qdd[place]
+    qdd = dynamics.solve(dynamics.problem(tree_state(grown, q, qd))).qdd[position]
     tau = ALGORITHMS["luh-walker-paul"](arm, at.q, at.qd, qdd)  # falling freely, nothing pushes
     np.testing.assert_allclose(tau, 0.0, atol=1e-11 * np.abs(arm.gravity).max())
 
@@ -57,7 +57,7 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
         ({"table": [[0, 0, 1]]}, r"table has shape \(1, 3\); give rows \(theta, d, a, alpha\)"),
         ({"table": np.zeros((0, 4))}, r"table has shape \(0, 4\)"),
         ({"table": [[0, 0, 1, np.nan]] * 2}, "link 1: table row is .*nan.*must be finite"),
-        ({"mass": [1.0]}, r"mass has shape \(1,\); the table asks for \(2,\)"),
+        ({"mass": [1.0]}, r"mass has shape \(1,\); the table needs \(2,\)"),
         ({"mass": [1.0, -2.0]}, "link 2: mass -2.0 kg; give a positive one"),
         ({"com": [[0, 0, np.inf]] * 2}, "link 1: com is"),
         ({"inertia": [[1, 1, 3]] * 2}, "link 1: .*"),

@@ -38,11 +38,11 @@ def far(result, expected):
 def composite_inertia(arm, q):
     """H of the composite-rigid-body algorithm in the spanning tree of the arm's mechanism."""
     tree = spanning_tree(arm.mechanism().compile())
-    place = tree.first_velocity[tree.tree_index]
+    position = tree.first_velocity[tree.tree_index]
     coordinates = np.empty(arm.n)
-    coordinates[place] = q
+    coordinates[position] = q
     motion = motion_at_state(tree, tree_state(tree, coordinates, np.zeros(arm.n)))
-    return symmetric(tree.pattern, joint_space_inertia(tree, motion))[np.ix_(place, place)]
+    return symmetric(tree.pattern, joint_space_inertia(tree, motion))[np.ix_(position, position)]
 
 
 def exact(one):

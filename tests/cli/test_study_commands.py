@@ -56,7 +56,7 @@ def test_people_are_told_which_files_have_changed_and_a_corpus_is_not_replaced(c
 
 
 def test_orders_of_written_matrices_are_judged_and_saved(corpus, tmp_path):
-    name = corpus[0] / "n-four-bar_3" / "n-four-bar_3_kkt_kept"
+    name = corpus[0] / "n-four-bar_3" / "n-four-bar_3_kkt_independent"
     words = ["order", f"{name}.mtx", "--blocks", f"{name}_blocks.json"]
     saved = tmp_path / "best.iperm"
     save = ["--ordering", "leaves-first", "--save-order", saved]

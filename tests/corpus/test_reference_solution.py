@@ -41,9 +41,9 @@ def test_products_are_rounded_once():
 @pytest.mark.parametrize("softness", [1.0, 1e-6])
 def test_the_least_multipliers_are_those_of_a_dense_least_squares_solution(softness):
     generator = np.random.default_rng(4)
-    kept = generator.normal(size=(12, 20))
-    kept[-1] = kept[0] + softness * kept[-1]
-    A = np.vstack([kept, generator.normal(size=(5, 12)) @ kept])
+    independent = generator.normal(size=(12, 20))
+    independent[-1] = independent[0] + softness * independent[-1]
+    A = np.vstack([independent, generator.normal(size=(5, 12)) @ independent])
     shuffle = generator.permutation(17)
     A, keep = A[shuffle], shuffle < 12
     K = block_array([[3.0 * eye_array(20), A[keep].T], [A[keep], None]])

@@ -45,7 +45,7 @@ def matrices(corpus, **entries):
 
 
 def test_every_matrix_is_what_its_record_says(corpus):
-    assert len(corpus[1]["matrices"]) == 12  # 2 problems, 3 forms, all rows or the kept ones
+    assert len(corpus[1]["matrices"]) == 12  # 2 problems, 3 forms, all rows or the independent ones
     for record in corpus[1]["matrices"]:
         K, b, x = written(corpus, record, "matrix", "right_hand_side", "solution")
         np.testing.assert_array_equal(K, K.T)
@@ -80,16 +80,16 @@ def test_reference_solutions_are_right_to_the_last_digit_and_of_least_norm_if_si
 
 def test_kept_rows_are_those_of_a_and_have_its_rank(corpus):
     for problem in corpus[1]["problems"]:
-        A, kept = written(corpus, problem, "constraints", "kept_rows")
+        A, independent = written(corpus, problem, "constraints", "independent_rows")
         assert A.shape == (problem["constraint_rows"], 6 * problem["n_bodies"])
         rank = np.linalg.matrix_rank(A, tol=1e-10)
-        assert problem["rank"] == problem["rank_by_svd"] == rank == kept.size
+        assert problem["rank"] == problem["rank_by_svd"] == rank == independent.size
         assert problem["redundant_rows"] == len(A) - rank > 0
-        chosen = A[kept.ravel().astype(int) - 1]  # counted from 1
+        chosen = A[independent.ravel().astype(int) - 1]  # counted from 1
         assert np.linalg.matrix_rank(chosen, tol=1e-10) == rank
         assert problem["sigma_zero"] < 1e-13 < problem["sigma_min"]
         n = A.shape[1]
-        for rows, expected in (("all", A), ("kept", chosen)):
+        for rows, expected in (("all", A), ("independent", chosen)):
             (record,) = matrices(corpus, problem=problem["name"], form="kkt", rows=rows)
             (K,) = written(corpus, record, "matrix")
             np.testing.assert_array_equal(K[n:, :n], expected)
@@ -118,10 +118,10 @@ def test_graph_and_coordinates_are_those_of_the_mechanism(corpus):
     assert graph.nodes["world"]["weight"] == 0
     assert {data["weight"] for *_, data in graph.edges(data=True)} == {5}
     (record,) = matrices(corpus, problem=problem["name"], form="kkt", rows="all")
-    (place,) = written(corpus, record, "coordinates")
+    (position,) = written(corpus, record, "coordinates")
     names = json.loads(files(corpus, record)["blocks"].read_text())["names"]
     at = {key: data for _, _, key, data in graph.edges(keys=True, data=True)} | dict(graph.nodes)
-    np.testing.assert_array_equal(place, [[at[name][c] for c in "xyz"] for name in names])
+    np.testing.assert_array_equal(position, [[at[name][c] for c in "xyz"] for name in names])
 
 
 def test_orders_of_the_written_pattern_cost_what_those_of_the_mechanism_cost(corpus):

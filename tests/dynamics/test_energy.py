@@ -9,9 +9,9 @@ from sparsebody.kinematics.joint_motion import body_rotations
 
 
 def test_energy_of_a_moving_body_is_that_of_its_center_and_its_rotation():
-    place = {"center_of_mass": [0.5, 0, 0], "position": [0, 0, 3.0]}
+    position = {"center_of_mass": [0.5, 0, 0], "position": [0, 0, 3.0]}
     motion = {"linear_velocity": [1.0, 0, 0], "angular_velocity": [0, 0, 2.0]}
-    stone = {"mass": 2.0, "inertia": [1.0, 2.0, 2.5]} | place | motion
+    stone = {"mass": 2.0, "inertia": [1.0, 2.0, 2.5]} | position | motion
     system = one_body(gravity=(0, 0, -10.0), **stone).compile()
     result = energy(system, system.initial_state)  # the center moves with (1, 1, 0)
     assert result.kinetic == pytest.approx(0.5 * 2.0 * 2.0 + 0.5 * 2.5 * 4.0)

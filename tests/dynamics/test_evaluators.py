@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from linkages import at_start
-from oracles import relative_gap
+from oracles import relative_difference
 from overconstrained import n_four_bar_state, scissor_with_pendulum
 from random_mechanisms import copied, random_loops, random_tree
 from scipy.linalg import block_diag
@@ -66,7 +66,7 @@ def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed):
     size = np.abs(unit).max() * np.abs(force).max()
     np.testing.assert_allclose(result @ assembler.right[:n], unit @ force, atol=1e-12 * size)
     assert assembler.right[:n] @ assembler.right[:n] == pytest.approx(force @ force, rel=1e-12)
-    assert relative_gap(assembler.right[n:], gamma[assembler.rows], 1.0) < 1e-12
+    assert relative_difference(assembler.right[n:], gamma[assembler.rows], 1.0) < 1e-12
 
 
 def test_a_wrong_solution_has_the_residual_that_it_should_have():
@@ -245,12 +245,12 @@ def test_rows_left_out_are_watched_at_other_states():
         warnings.simplefilter("ignore", sb.errors.RankWarning)
         result = dynamics(other)
     A, gamma, force = general(system, other)
-    gap = np.abs(A @ result.acceleration.ravel() - gamma)[dynamics.redundant_rows].max()
+    residual = np.abs(A @ result.acceleration.ravel() - gamma)[dynamics.redundant_rows].max()
     root = mass_roots(system)
     unit = np.linalg.solve(root, A.T).T
     ways = (root.T @ result.acceleration.ravel(), np.linalg.solve(root, force))
     scale = max(np.abs(gamma).max(), *(np.abs(unit).max() * np.abs(way).max() for way in ways))
-    assert result.dropped_residual == pytest.approx(gap / scale, rel=1e-6)
+    assert result.dropped_residual == pytest.approx(residual / scale, rel=1e-6)
 
 
 @pytest.mark.parametrize("first_question", ["acceleration", "velocity_correction"])

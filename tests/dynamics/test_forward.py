@@ -7,7 +7,7 @@ import numpy as np
 import oracles
 import pytest
 from linkages import at_start, one_body
-from oracles import relative_gap
+from oracles import relative_difference
 from overconstrained import OVERCONSTRAINED, TILTED, n_four_bar_state, state_of
 from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, copied, random_loops, random_tree
@@ -64,7 +64,7 @@ def assert_agrees_with_pinocchio(mechanism, rng):
     expected = peer.solve(active_wrenches(system, state), body_force)
     result = sb.forward_dynamics(system, state, body_force=body_force)
     np.testing.assert_allclose(expected.velocity, state.velocity, atol=1e-11)
-    assert relative_gap(result.acceleration, expected.acceleration) < 1e-9
+    assert relative_difference(result.acceleration, expected.acceleration) < 1e-9
     assert_balanced(system, state, result, body_force)
 
 
@@ -112,8 +112,8 @@ def assert_obeys_gauss(system):
     result = dynamics(state)
     acceleration, multiplier = oracles.gauss_accelerations(system, state)
     assert dynamics.rank == oracles.rank(system, state)
-    assert relative_gap(result.acceleration, acceleration) < 1e-9
-    assert relative_gap(result.multiplier, multiplier) < 1e-9
+    assert relative_difference(result.acceleration, acceleration) < 1e-9
+    assert relative_difference(result.multiplier, multiplier) < 1e-9
     assert result.residual < 1e-12
     assert result.dropped_residual < 1e-9
     assert_balanced(system, state, result)
@@ -184,12 +184,14 @@ def comparisons():
 def test_every_ordering_with_every_factorization_gives_the_same_accelerations(
     ordering, factorization, comparisons
 ):
-    for name, system, state, expected in comparisons:
+    """Each pair for a third of the systems: each ordering, and each factorization, for all."""
+    part = available_orderings().index(ordering) + available_factorizations().index(factorization)
+    for name, system, state, expected in comparisons[part % 3 :: 3]:
         if system.n_bodies + system.n_joints > ORDERINGS[ordering].largest:
             continue
         dynamics = sb.ForwardDynamics(system, state, ordering=ordering, factorization=factorization)
         assert (dynamics.ordering, dynamics.factorization) == (ordering, factorization)
-        assert relative_gap(dynamics(state).acceleration, expected) < 1e-9, name
+        assert relative_difference(dynamics(state).acceleration, expected) < 1e-9, name
 
 
 # ---- numbering and declaration order ----------------------------------------------------------
@@ -220,8 +222,8 @@ def test_declaration_order_changes_neither_result_nor_cost(name):
         other, repeated, other_cost = solved(copied(mechanism, rng=rng))
         body = [other.body(name) for name in system.body_names]
         joint = [other.joint(name) for name in system.joint_names]
-        assert relative_gap(repeated.acceleration[body], result.acceleration) < 1e-9
-        assert relative_gap(repeated.joint_wrench[joint], result.joint_wrench) < 1e-8
+        assert relative_difference(repeated.acceleration[body], result.acceleration) < 1e-9
+        assert relative_difference(repeated.joint_wrench[joint], result.joint_wrench) < 1e-8
         assert np.all(np.maximum(cost, other_cost) <= 1.2 * np.minimum(cost, other_cost))
 
 

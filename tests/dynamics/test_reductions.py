@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from linkages import at_start, in_motion
-from oracles import relative_gap
+from oracles import relative_difference
 from overconstrained import scissor_with_pendulum
 from planted_loops import plant, planted
 from random_planar import Builder, random_planar
@@ -33,8 +33,8 @@ def assert_same_motion(reduced, state, **force):
     result, expected = reduced(state, **force), unreduced(state, **force)
     least = np.linalg.norm(reduced.system.gravity)
     for acceleration in (result.acceleration, reduced.acceleration(state, **force)):
-        assert relative_gap(acceleration, expected.acceleration, least) < 1e-9
-    assert relative_gap(result.joint_wrench, expected.joint_wrench) < 1e-7
+        assert relative_difference(acceleration, expected.acceleration, least) < 1e-9
+    assert relative_difference(result.joint_wrench, expected.joint_wrench) < 1e-7
     assert result.residual < 1e-10
     assert abs(result.dropped_residual - expected.dropped_residual) < 1e-8
     assert reduced.rank == unreduced.rank
@@ -99,7 +99,7 @@ def test_baumgarte_terms_are_the_same(seed):
     assert_same_motion(dynamics, sb.displaced(state, twist))
 
 
-@pytest.mark.parametrize("n", [20, 2048, 24_000])
+@pytest.mark.parametrize("n", [20, 2048, 8192])
 def test_lifts_of_any_length_are_as_accurate_as_pivoting_makes_them(n):
     """The bound follows the condition number, the square root of that of A A'."""
     given = problem("scissor", n)

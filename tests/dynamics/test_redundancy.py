@@ -1,9 +1,10 @@
-"""Decisions on wide parts by the least singular value, held against singular values by LAPACK."""
+"""Decisions on wide parts by the least singular value, compared with singular values by LAPACK."""
 
 import contextlib
 import itertools
 import warnings
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ import oracles
 import overconstrained
 import pytest
 from linkages import at_start, matrix_at_start
-from oracles import relative_gap
+from oracles import relative_difference
 from scipy.linalg import svdvals
 from textbook import assemble
 
@@ -133,17 +134,26 @@ def wild(state, seed=0):
 # ---- rows left out --------------------------------------------------------------------------
 
 
+def solved(system, state, factorization):
+    options = {"factorization": factorization, "formulation": SPATIAL}
+    return sb.ForwardDynamics(system, state, **options)(state)
+
+
+@cache
+def pivoting(name):
+    """An overconstrained mechanism at its start, exact accelerations, the error by pivoting."""
+    system, state = at_start(overconstrained.OVERCONSTRAINED[name]())
+    expected = oracles.gauss_accelerations(system, state)[0]
+    by_pivoting = solved(system, state, "superlu").acceleration
+    return system, state, expected, relative_difference(by_pivoting, expected)
+
+
 @pytest.mark.parametrize("name", overconstrained.OVERCONSTRAINED)
 @pytest.mark.parametrize("factorization", available_factorizations())
 def test_every_backend_is_as_accurate_as_pivoting(name, factorization):
-    system, state = at_start(overconstrained.OVERCONSTRAINED[name]())
-    expected = oracles.gauss_accelerations(system, state)[0]
-    result, by_pivoting = (
-        sb.ForwardDynamics(system, state, factorization=used, formulation=SPATIAL)(state)
-        for used in (factorization, "superlu")
-    )
-    error = relative_gap(result.acceleration, expected)
-    assert error <= max(2.0 * relative_gap(by_pivoting.acceleration, expected), 1e-13)
+    system, state, expected, error_of_pivoting = pivoting(name)
+    result = solved(system, state, factorization)
+    assert relative_difference(result.acceleration, expected) <= max(2.0 * error_of_pivoting, 1e-13)
     assert max(result.residual, result.dropped_residual) < 1e-12
 
 
@@ -164,8 +174,8 @@ def test_krylov_steps_find_accelerations_and_the_smallest_multipliers(name, fact
     dynamics = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)
     result = dynamics(state)
     acceleration, multiplier = oracles.gauss_accelerations(system, state)
-    assert relative_gap(result.acceleration, acceleration) < 2e-12
-    assert relative_gap(result.multiplier, multiplier) < 1e-11
+    assert relative_difference(result.acceleration, acceleration) < 2e-12
+    assert relative_difference(result.multiplier, multiplier) < 1e-11
     assert result.solver.converged
     assert 1 <= result.solver.iterations <= 10
     assert max(result.residual, result.dropped_residual) < 1e-14
@@ -174,7 +184,7 @@ def test_krylov_steps_find_accelerations_and_the_smallest_multipliers(name, fact
 def consistent(seeds):
     """(seed, system, state) of random mechanisms with constraints that can be assembled."""
     for seed in seeds:
-        system = overconstrained.random_mechanism(seed).compile()
+        system = overconstrained.random_system(seed)
         with contextlib.suppress(AssemblyError):
             if system.n_rows:
                 yield seed, system, sb.consistent_state(system)
@@ -200,7 +210,7 @@ def test_rows_that_contradict_each_other_are_met_in_least_squares(factorization)
         state = wild(pose, 1)
         result = sb.ForwardDynamics(system, pose, **options)(state)
         expected = oracles.gauss_accelerations(system, state)[0]
-        assert relative_gap(result.acceleration, expected) < 1e-9, seed
+        assert relative_difference(result.acceleration, expected) < 1e-9, seed
         assert result.solver.converged, seed
         n_checked += 1
     assert n_checked > 13
@@ -211,7 +221,7 @@ def test_krylov_steps_are_few_on_long_lifts(pairs):
     system, state = at_start(sb.build("scissor", pairs=pairs))
     expected = sb.ForwardDynamics(system, state).acceleration(state)
     result = sb.ForwardDynamics(system, state, redundancy="krylov", reactions="basic")(state)
-    assert relative_gap(result.acceleration, expected) < 1e-10
+    assert relative_difference(result.acceleration, expected) < 1e-10
     assert result.solver.iterations <= 20
     assert result.dropped_residual < 1e-14
 
@@ -222,7 +232,7 @@ def test_the_flat_pose_of_figure_8_2_has_accelerations(arms):
     tree, state = overconstrained.figure_8_2_a(0.0, arms)
     expected = oracles.gauss_accelerations(tree.system, state)[0]
     result = sb.forward_dynamics(tree.system, state, redundancy="krylov")
-    assert relative_gap(result.acceleration, expected) < 1e-11
+    assert relative_difference(result.acceleration, expected) < 1e-11
     assert result.solver.converged
 
 
@@ -249,15 +259,15 @@ def test_an_explanation_says_that_no_rank_is_decided():
     assert len(dynamics.redundant_rows) == 0
 
 
-def test_a_gap_that_is_left_is_reported_as_such():
+def test_a_residual_that_remains_is_reported():
     """Singular values down to rounding, and no good preconditioner."""
     A = 1.0 / (1.0 + np.add.outer(np.arange(30), np.arange(30)))  # Hilbert's matrix
     operator = SimpleNamespace(
-        product=lambda x: A @ x, transposed=lambda y: A.T @ y, precondition=lambda gap: 1e-9 * gap
+        product=lambda x: A @ x, transposed=lambda y: A.T @ y, precondition=lambda r: 1e-9 * r
     )
     g = np.random.default_rng(0).normal(size=30)
     result = least_norm(operator, g, float(np.abs(g).max()))
-    assert result.gap == pytest.approx(np.abs(g - A @ result.x).max() / np.abs(g).max())
+    assert result.residual == pytest.approx(np.abs(g - A @ result.x).max() / np.abs(g).max())
     assert not result.converged
 
 
@@ -284,7 +294,7 @@ def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares():
     result = sb.ForwardDynamics(system, state, **options)(state).acceleration
     error = sb.ForwardDynamics(system, state).evaluate(state).velocity_error
     expected = oracles.gauss_accelerations(system, state, shift=-2.0 / 0.1 * error)[0]
-    assert relative_gap(result, expected) < 1e-7
+    assert relative_difference(result, expected) < 1e-7
 
 
 def test_kept_rows_hold_exactly_whatever_the_others_ask_for():
@@ -296,11 +306,11 @@ def test_kept_rows_hold_exactly_whatever_the_others_ask_for():
     book, n = assemble(system, state), 6 * system.n_bodies
     A, gamma = book.rows, book.right_hand_side[n:]
     a = np.linalg.solve(book.world_to_body, result.acceleration[:, :, None]).ravel()
-    gap = np.abs(A @ a - gamma)
+    residual = np.abs(A @ a - gamma)
     kept = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)
     size = np.abs(gamma).max()
-    assert gap[kept].max() < 1e-11 * size
-    assert gap[dynamics.redundant_rows].max() > 1e-3 * size
+    assert residual[kept].max() < 1e-11 * size
+    assert residual[dynamics.redundant_rows].max() > 1e-3 * size
 
 
 # ---- doubt, and changes of rank -------------------------------------------------------------
@@ -320,7 +330,7 @@ def test_doubt_is_told_once(name, redundancy, monkeypatch):
         dynamics = sb.ForwardDynamics(system, state, redundancy=redundancy)
     result = dynamics(state)
     assert dynamics.is_krylov == (redundancy == "auto")
-    assert relative_gap(result.acceleration, expected) < 1e-11
+    assert relative_difference(result.acceleration, expected) < 1e-11
 
 
 @pytest.mark.parametrize("reduction", ["auto", "none"])
@@ -345,8 +355,8 @@ def test_a_change_of_rank_is_told_in_either_direction(reduction):
 def test_a_stretched_chain_of_double_rods_raises_no_false_alarm(turn):
     """All rows lie across all accelerations, and feel nothing but rounding."""
     direction = np.array([np.cos(turn), np.sin(turn), 0.0])
-    mechanism, place = sb.Mechanism("rods"), np.outer(range(1, 5), direction)
-    mechanism.add_bodies("mass {}", mass=1.0, inertia=[0.1] * 3, position=place)
+    mechanism, position = sb.Mechanism("rods"), np.outer(range(1, 5), direction)
+    mechanism.add_bodies("mass {}", mass=1.0, inertia=[0.1] * 3, position=position)
     points = {"first_point": (0, 0, 0), "second_point": (0, 0, 0)}
     for ends in itertools.pairwise([sb.WORLD, *mechanism.body_names]):
         for name in ("rod", "twin"):
@@ -413,6 +423,6 @@ def test_an_exchange_of_rows_gains_what_their_gram_determinant_does(name, reduct
         np.setxor1d(exchanged.redundant_rows, dynamics.redundant_rows),
         np.sort([best.row, best.other]),
     )
-    assert relative_gap(exchanged(state).acceleration, dynamics(state).acceleration) < 1e-9
-    gap = relative_gap(exchanged(state).joint_wrench, dynamics(state).joint_wrench)
-    assert gap < 1e-8  # the smallest multipliers
+    assert relative_difference(exchanged(state).acceleration, dynamics(state).acceleration) < 1e-9
+    difference = relative_difference(exchanged(state).joint_wrench, dynamics(state).joint_wrench)
+    assert difference < 1e-8  # the smallest multipliers

@@ -1,7 +1,9 @@
 """The pair of ordering and factorization with the least predicted time."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import sparsebody as sb
@@ -9,6 +11,7 @@ import sparsebody.dynamics.preparation as choice_module
 from sparsebody import factorization, ranks
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.preparation import choose_solver
+from sparsebody.equations import remembered
 from sparsebody.errors import MemoryLimitError
 from sparsebody.factorization import available_factorizations
 from sparsebody.ordering import order
@@ -17,6 +20,29 @@ from sparsebody.sparse.pattern import sampled
 
 def pattern_of(name, **parameters):
     return kkt_structure(sb.build(name, **parameters).compile()).pattern
+
+
+@pytest.fixture
+def chosen_anew(monkeypatch):
+    """Nothing is remembered: what is patched changes choices."""
+    monkeypatch.setattr(remembered, "MOST_ROWS", 0)
+
+
+def test_the_choice_for_an_equal_pattern_is_remembered_until_a_table_changes(monkeypatch):
+    first, again = (choose_solver(pattern_of("scissor", pairs=3), "auto", "auto") for _ in "12")
+    assert again is first
+    monkeypatch.setattr(remembered, "MOST_ROWS", 0)
+    anew = choose_solver(pattern_of("scissor", pairs=3), "auto", "auto")
+    assert (anew.explain(), anew.work) == (first.explain(), first.work)
+    np.testing.assert_array_equal(anew.order, first.order)
+    monkeypatch.undo()
+    slow = replace(
+        factorization.FACTORIZATIONS[first.factorization],
+        cost=factorization.Cost(1.0, 0.0, 0.0, 0.0),
+    )
+    monkeypatch.setitem(factorization.FACTORIZATIONS, first.factorization, slow)
+    other = choose_solver(pattern_of("scissor", pairs=3), "auto", "auto")
+    assert other.factorization != first.factorization
 
 
 @pytest.mark.parametrize(
@@ -69,6 +95,7 @@ def test_where_fill_in_grows_with_the_size_all_orderings_are_tried(monkeypatch):
     assert pruned.ordering == best.ordering
 
 
+@pytest.mark.usefixtures("chosen_anew")
 def test_where_a_solution_takes_long_orderings_that_take_long_are_tried(monkeypatch):
     pattern = pattern_of("lattice", rows=12, columns=12)
     quick = ["natural", "reverse-cuthill-mckee"]
@@ -82,6 +109,7 @@ def test_where_a_solution_takes_long_orderings_that_take_long_are_tried(monkeypa
     assert choose_solver(pattern, "auto", "auto").ordering == "nested-dissection"
 
 
+@pytest.mark.usefixtures("chosen_anew")
 def test_what_does_not_fit_into_memory_is_not_chosen_and_an_error_where_nothing_fits(monkeypatch):
     pattern = pattern_of("lattice", rows=12, columns=12)
     nnz = {name: one.nnz_l for name, one in choose_solver(pattern, "auto", "auto").metrics.items()}

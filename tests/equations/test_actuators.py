@@ -16,11 +16,13 @@ def test_rows_give_the_velocities_of_joints_of_every_type():
     actuators, tree = actuators_of(system), spanning_tree(system)
     _, qd = joint_coordinates(tree, system.initial_state)
     rows = inverse.actuator_rows(system, actuators, joint_motion(system, system.initial_state))
-    place = tree.first_velocity[tree.tree_index[actuators.joint]] + actuators.coordinate
-    np.testing.assert_allclose(rows.rate, qd[place], atol=1e-12)
+    position = tree.first_velocity[tree.tree_index[actuators.joint]] + actuators.coordinate
+    np.testing.assert_allclose(rows.rate, qd[position], atol=1e-12)
     v = np.concatenate([system.initial_state.velocity, np.zeros((1, 6))])
     ends = np.stack([system.predecessor, system.successor], axis=1)[actuators.joint]
-    np.testing.assert_allclose(np.einsum("mea,mea->m", rows.rows, v[ends]), qd[place], atol=1e-12)
+    np.testing.assert_allclose(
+        np.einsum("mea,mea->m", rows.rows, v[ends]), qd[position], atol=1e-12
+    )
 
 
 def test_forces_act_where_those_of_the_model_do():

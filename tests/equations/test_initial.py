@@ -9,7 +9,7 @@ from scipy.linalg import block_diag
 
 import sparsebody as sb
 from sparsebody.equations.initial_state import compliant_state
-from sparsebody.equations.system_motion import constraint_errors
+from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.spatial import plucker_parts, quaternion_exponential, rotation_logarithm
@@ -104,10 +104,10 @@ def test_a_consistent_state_stays_as_it_is_and_so_does_one_without_joints():
     np.testing.assert_allclose(once.velocity, twice.velocity, atol=1e-13)
 
 
-def test_far_from_the_origin_rounding_is_no_gap(monkeypatch):
+def test_far_from_the_origin_rounding_is_no_position_error(monkeypatch):
     mechanism, x = sb.Mechanism(), 1e7 / 3
-    place = [[x, x, 0.0], [x + 0.7, x, 0.0]]
-    mechanism.add_bodies(["left", "right"], mass=1.0, inertia=[0.1, 0.2, 0.3], position=place)
+    points = [[x, x, 0.0], [x + 0.7, x, 0.0]]
+    mechanism.add_bodies(["left", "right"], mass=1.0, inertia=[0.1, 0.2, 0.3], position=points)
     frames = {"predecessor_frame": sb.Frame((0.4, 0, 0)), "successor_frame": sb.Frame((-0.3, 0, 0))}
     mechanism.add_joint("hinge", sb.Revolute(), "left", "right", **frames)
     system = mechanism.compile()
@@ -127,9 +127,9 @@ def test_drives_are_obeyed_at_any_time(time):
     mechanism.add_joint("axle", sb.Revolute(), "slider", "wheel", prescribed=ramp)
     system = mechanism.compile()
     state = sb.consistent_state(system, system.initial_state.with_(time=time))
-    place, speed, _ = wave(time)
+    points, speed, _ = wave(time)
     angle, rate, _ = ramp(time)
-    np.testing.assert_allclose(sb.point_position(system, state, "slider", [0, 0, 0])[0], place)
+    np.testing.assert_allclose(sb.point_position(system, state, "slider", [0, 0, 0])[0], points)
     R = body_rotations(state)[1]
     np.testing.assert_allclose(R[:2, 0], [np.cos(angle), np.sin(angle)], atol=1e-12)
     np.testing.assert_allclose(state.velocity[0], [0, 0, 0, speed, 0, 0], atol=1e-12)
@@ -161,16 +161,47 @@ def test_open_chains_close_whatever_way_their_bodies_lie(name, axis, size):
     """Bodies turned half round about axes where errors, or their rates, are zero; or near them."""
     number = {"helical": (0.1,), "constant-distance": (0.7,)}.get(name, ())
     shift, turn = size * np.random.default_rng(1).normal(size=(2, 3, 3))
-    place = np.array([[2, -1, 3], [3, -1, 3], [4, -1, 3]]) + shift
+    points = np.array([[2, -1, 3], [3, -1, 3], [4, -1, 3]]) + shift
     turned = quaternion_exponential(np.pi * np.array(axis) / np.linalg.norm(axis) + turn)
     mechanism, solid = sb.Mechanism("heap"), {"mass": 1.0, "inertia": [0.1, 0.2, 0.25]}
-    mechanism.add_bodies("body-{}", **solid, position=place, orientation=turned)
+    mechanism.add_bodies("body-{}", **solid, position=points, orientation=turned)
     frames = {"predecessor_frame": sb.Frame((0.5, 0.1, 0.2))}
     frames["successor_frame"] = sb.Frame((-0.3, 0.2, 0.1))
     mechanism.add_joints("{}", sb.JOINT_TYPES[name](*number), [-1, 0, 1], [0, 1, 2], **frames)
     system = mechanism.compile()
     if system.n_rows:
         assert errors(system, sb.consistent_state(system))[0] < 1e-10
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1.0, 1e6])
+def test_mechanisms_of_all_sizes_close_as_exactly_and_move_as_well(size):
+    """A four-bar of picometres is the one of metres in other units, positions and speeds alike."""
+    mechanism = sb.Mechanism("four-bar", gravity=(0.0, 0.0, 0.0))
+    points = size * np.array([[0, 0, 0], [0, 0, 1.0], [2.0, 0, 2.0], [2.0, 0, 0]])
+    centers = (points[:-1] + points[1:]) / 2.0
+    inertia, off = 0.1 * size**2 * np.ones(3), 2e-3 * size * np.array([0.5, 0.0, 1.0])
+    for k, center in enumerate(centers):
+        solid = {"mass": 1.0, "inertia": inertia, "position": center + (k == 1) * off}
+        mechanism.add_body(f"bar {k}", **solid)
+    ends = [sb.WORLD, "bar 0", "bar 1", "bar 2", sb.WORLD]
+    origins = np.vstack([np.zeros(3), centers, np.zeros(3)])
+    for k, point in enumerate(points):
+        first, second = (sb.Frame.from_axes(point - origins[k + s], (0, 1, 0)) for s in (0, 1))
+        mechanism.add_joint(
+            f"pin {k}",
+            sb.Revolute(),
+            *ends[k : k + 2],
+            predecessor_frame=first,
+            successor_frame=second,
+            prescribed=sb.Polynomial((0.1, 1e-3)) if k == 0 else None,
+        )
+    system = mechanism.compile()
+    state = sb.consistent_state(system)
+    units = np.array([1.0, 1.0, 1.0, size, size, size])
+    position, velocity = constraint_errors(system, state)
+    sizes = SystemMotion(system, state).row_sizes(size)
+    assert np.abs(position / sizes).max() < 1e-12
+    assert np.abs(velocity / sizes).max() < 1e-12 * np.abs(state.velocity / units).max()
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -181,7 +212,7 @@ def test_slender_bodies_do_not_spin_away_from_closing(seed):
     assert errors(system, sb.consistent_state(system, start))[0] < 1e-10
 
 
-def test_joints_that_cannot_close_are_named_with_their_gap_also_by_forward_dynamics():
+def test_joints_that_cannot_close_are_named_with_their_error_also_by_forward_dynamics():
     mechanism = one_body(inertia=[0.1, 0.1, 0.1])
     for name, x in (("left", 0.0), ("right", 1.0)):
         frame = sb.Frame((x, 0, 0))
@@ -215,8 +246,8 @@ def test_soft_motions_get_consistent_velocities():
 
 def test_bodies_that_are_held_stay_and_heavier_ones_move_less():
     mechanism = sb.Mechanism("pair")
-    place = [[0, 0, 0], [1.5, 0, 0]]
-    mechanism.add_bodies(["left", "right"], mass=1.0, inertia=[1, 1, 1], position=place)
+    points = [[0, 0, 0], [1.5, 0, 0]]
+    mechanism.add_bodies(["left", "right"], mass=1.0, inertia=[1, 1, 1], position=points)
     frames = {"predecessor_frame": sb.Frame([0.5, 0, 0]), "successor_frame": sb.Frame([-0.5, 0, 0])}
     mechanism.add_joint("ball", sb.Spherical(), "left", "right", **frames)
     system = mechanism.compile()
@@ -262,7 +293,7 @@ def test_compliant_corrections_are_those_of_regularized_rows():
 
 
 def test_closing_by_compliance_moves_nothing_far_near_a_singular_pose():
-    """Bars are in line but for 1e-9: rows leave a motion undetermined, and the gap is across it."""
+    """Bars are in line but for 1e-9: the error is normal to the motion that is left."""
     system = sb.build("n-four-bar", loops=2).compile()
     line = sb.simulate(system, duration=0.9, step=0.005, events=bars_in_line).state(-1)
     rng = np.random.default_rng(1)

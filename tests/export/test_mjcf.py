@@ -163,9 +163,9 @@ def test_the_gallery_is_loaded_by_mujoco_and_has_the_same_accelerations(tmp_path
 def test_joint_coordinates_springs_and_names_are_those_of_the_mechanism(tmp_path):
     mechanism = sb.Mechanism("door")
     shape = sb.Box((1.0, 0.1, 2.0), sb.Frame((0.5, 0.0, 0.0)))
-    place = {"orientation": [np.cos(0.35), 0, 0, np.sin(0.35)], "angular_velocity": [0, 0, 3.0]}
+    position = {"orientation": [np.cos(0.35), 0, 0, np.sin(0.35)], "angular_velocity": [0, 0, 3.0]}
     body = {"mass": 2.0, "inertia": [0.3, 0.5, 0.3], "center_of_mass": [0.5, 0, 0]}
-    mechanism.add_body("leaf", **body, shape=shape, **place)
+    mechanism.add_body("leaf", **body, shape=shape, **position)
     frame = sb.Frame()
     ends = {"predecessor_frame": frame, "successor_frame": frame}
     mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "leaf", **ends)
@@ -256,13 +256,13 @@ def test_a_lamina_is_loaded_by_mujoco(tmp_path):
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "plates.xml")).nbody == 21
 
 
-def test_constant_motions_are_held_and_others_told(tmp_path):
+def test_constant_motions_are_equalities_and_others_are_left_out_with_a_warning(tmp_path):
     arm = sb.build("chain", bodies=3)
     names = list(arm.joint_names)
-    held, driven = (
+    fixed, driven = (
         copied(arm, prescribed={names[1]: motion}) for motion in (0.0, sb.Sinusoid(1, 2))
     )
-    expected, again, path = both(tmp_path, held)
+    expected, again, path = both(tmp_path, fixed)
     assert largest_difference(expected, again) < 1e-12
     assert "joint1" in path.read_text()
     with pytest.warns(ModelWarning, match=f"prescribed motions are left out.*: '{names[1]}'"):

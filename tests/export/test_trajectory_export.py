@@ -179,9 +179,9 @@ def test_the_reader_of_vtk_gives_the_numbers_of_the_trajectory(tmp_path, run, li
         def of(block, name):
             return vtk_to_numpy(block.GetPointData().GetArray(name))
 
-        places = [vtk_to_numpy(block.GetPoints().GetData()) for block in (bodies, joints, lines)]
-        np.testing.assert_array_equal(places[0], run.position[k])
-        np.testing.assert_array_equal(places[1], outline.joints.at(run.state(k)))
+        positions = [vtk_to_numpy(block.GetPoints().GetData()) for block in (bodies, joints, lines)]
+        np.testing.assert_array_equal(positions[0], run.position[k])
+        np.testing.assert_array_equal(positions[1], outline.joints.at(run.state(k)))
         np.testing.assert_array_equal(of(bodies, "orientation"), run.orientation[k])
         np.testing.assert_array_equal(of(bodies, "body"), np.arange(len(run.body_names)))
         assert of(bodies, "kinetic_energy").sum() == pytest.approx(run.kinetic_energy[k])
@@ -257,7 +257,7 @@ def test_reactions_and_mechanisms_that_are_missing_are_named(tmp_path, without_f
     bare = sb.Trajectory(**vars(without_file) | {"joint_wrench": None})
     with pytest.raises(SimulationOptionError, match=r"has no reactions of joints; simulate with "):
         sb.export_trajectory(bare, tmp_path / "r.csv", table="reactions")
-    with pytest.raises(SimulationOptionError, match=r"holds no mechanism, of which table 'joints'"):
+    with pytest.raises(SimulationOptionError, match=r"holds no mechanism, which table 'joints'"):
         sb.export_trajectory(bare, tmp_path / "j.csv", table="joints")
     with pytest.raises(SimulationOptionError, match=r"table 'bodies' is for .csv, .parquet files"):
         sb.export_trajectory(bare, tmp_path / "v.vtkhdf", table="bodies")

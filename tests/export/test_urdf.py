@@ -95,7 +95,7 @@ def test_what_urdf_cannot_hold_is_told_by_name(tmp_path):
     with pytest.warns(ModelWarning) as caught:
         sb.write_robot(linkage, path, state)
     text = "\n".join(str(warning.message) for warning in caught)
-    assert "loops cannot be held, these joints are left out: '" in text
+    assert "URDF has no loops, these joints are left out: '" in text
     assert "stiffness and effort are left out, damping is written: 'spring'" in text
     assert "forces other than those of revolute and prismatic joints are left out: 'line'" in text
     assert "velocities are left out: 'crank'" in text

@@ -1,4 +1,4 @@
-"""Layouts and kernels, held against SciPy's sparse algebra."""
+"""Layouts and kernels, compared with SciPy's sparse algebra."""
 
 import numpy as np
 import pytest

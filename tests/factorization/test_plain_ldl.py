@@ -48,8 +48,8 @@ def test_predicted_flops_are_those_done_and_those_that_numbers_count(name, seed)
     assert numeric.flops == done == ordering_metrics(pattern, sequence).flops
     base, size = numeric.symbolic.base[:-1], numeric.symbolic.sizes
     stride = np.diff(numeric.symbolic.base) // size + 1  # along the diagonal of a block
-    places = np.concatenate([base[k] + stride[k] * np.arange(n) for k, n in enumerate(size)])
-    np.testing.assert_allclose(numeric.values[places], pivots, rtol=1e-8)
+    positions = np.concatenate([base[k] + stride[k] * np.arange(n) for k, n in enumerate(size)])
+    np.testing.assert_allclose(numeric.values[positions], pivots, rtol=1e-8)
 
 
 @given(pattern=patterns(), seed=st.integers(0, 2**16))

@@ -129,8 +129,8 @@ def test_shifted_systems_are_solved(analyzed, delta):
     of_rows = pattern.offsets, pattern.ends
     x, y = xy[:n], xy[n:]
     assert np.abs(x + native.constraint_forces(of_rows, rows, y) - rhs[:n]).max() < 1e-12
-    gap = native.constraint_product(of_rows, rows, x) - delta * y - rhs[n:]
-    assert np.abs(gap).max() < 1e-8
+    residual = native.constraint_product(of_rows, rows, x) - delta * y - rhs[n:]
+    assert np.abs(residual).max() < 1e-8
 
 
 def test_the_preconditioner_is_symmetric_and_inverts_what_rows_can_cause(analyzed):
@@ -143,11 +143,11 @@ def test_the_preconditioner_is_symmetric_and_inverts_what_rows_can_cause(analyze
     product = np.array([[a @ b for b in y] for a in caused])
     assert np.abs(product - product.T).max() < 1e-6 * np.abs(product).max()
     assert np.linalg.eigvalsh(product).min() > 0.0
-    for gap, one in zip(caused, y, strict=True):
+    for r, one in zip(caused, y, strict=True):
         again = native.constraint_product(
             of_rows, rows, native.constraint_forces(of_rows, rows, one)
         )
-        assert np.abs(again - gap).max() < 1e-5 * np.abs(gap).max()
+        assert np.abs(again - r).max() < 1e-5 * np.abs(r).max()
 
 
 def test_what_does_not_converge_is_told(monkeypatch, cube):
@@ -168,8 +168,8 @@ def test_conjugate_gradients_that_do_not_converge_are_told(monkeypatch, analyzed
 
 def test_nothing_is_left_of_bodies_that_are_all_fixed():
     row, ends = sb.Mechanism("row"), np.arange(200)[:, None] * [1.0, 0, 0]
-    place = np.add(ends, [0.5, 0, 0])
-    bodies = row.add_bodies("bar-{}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=place)
+    position = np.add(ends, [0.5, 0, 0])
+    bodies = row.add_bodies("bar-{}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=position)
     row.add_joints("weld-{}", sb.Fixed(), np.full(200, -1), bodies, point=ends)
     row.add_joints("joint-{}", sb.Fixed(), bodies[:-1], bodies[1:], point=ends[1:])
     system = row.compile()

@@ -47,11 +47,11 @@ def test_the_shifted_matrix_is_solved(name):
     pattern, delta = graph_pattern(nx.grid_graph([6, 6]), 3), 1e-3
     matrix = random_matrix(np.random.default_rng(0), pattern)
     A = constraint_matrix(matrix).toarray()
-    gap = np.random.default_rng(1).normal(size=len(A))
+    r = np.random.default_rng(1).normal(size=len(A))
     factors = quasi_definite(analyze(name, pattern, natural(pattern)))
     factors.factorize(matrix.rows, delta)
-    exact = np.linalg.solve(A @ A.T + delta * np.eye(len(A)), gap)
-    np.testing.assert_allclose(factors.solve(gap), exact, rtol=1e-9, atol=1e-9)
+    exact = np.linalg.solve(A @ A.T + delta * np.eye(len(A)), r)
+    np.testing.assert_allclose(factors.solve(r), exact, rtol=1e-9, atol=1e-9)
 
 
 # ---- QR ---------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ TURNING, SLIDING = sb.Polynomial((0.2, 3.0)), sb.Polynomial((0.2, 100.0))
         (sb.Prismatic(), SLIDING, [0] * 6, 1.0, [0, 0, 0, 0, 0, -100.2]),
     ],
 )
-def test_errors_are_gaps_and_angles_of_drives_are_wrong_only_up_to_whole_turns(
+def test_errors_are_displacements_and_prescribed_angles_count_modulo_whole_turns(
     joint_type, drive, twist, time, errors
 ):
     system = wheel(joint_type, prescribed=drive)
@@ -201,11 +201,11 @@ def test_displacing_normalizes_the_quaternions():
 def test_a_point_is_where_its_body_carries_it(seed):
     rng = np.random.default_rng(seed)
     R = rotation_exponential(rng.normal(size=3))
-    place, center, point = rng.normal(size=(3, 3))
-    pose = {"position": place, "orientation": quaternion_from_rotation(R)}
+    points, center, point = rng.normal(size=(3, 3))
+    pose = {"position": points, "orientation": quaternion_from_rotation(R)}
     system = one_body(center_of_mass=center, **pose).compile()
     position = sb.point_position(system, system.initial_state, "body", point)
-    np.testing.assert_allclose(position, place + R @ point, atol=1e-14)
+    np.testing.assert_allclose(position, points + R @ point, atol=1e-14)
 
 
 @given(seed=SEEDS)
@@ -254,8 +254,8 @@ def free_flight(t):
 def test_linear_acceleration_is_the_second_difference_of_the_path(t):
     h = 1e-3
     state, acceleration = free_flight(t)
-    places = [free_flight(t + step)[0].position for step in (-h, 0.0, h)]
-    expected = (places[0] - 2 * places[1] + places[2]) / h**2
+    points = [free_flight(t + step)[0].position for step in (-h, 0.0, h)]
+    expected = (points[0] - 2 * points[1] + points[2]) / h**2
     linear = sb.linear_accelerations(state, acceleration)
     np.testing.assert_allclose(linear, expected, atol=1e-7)
     np.testing.assert_allclose(linear, [[0, 0, -9.81]], atol=1e-13)

@@ -175,11 +175,11 @@ def test_gradients_by_the_geometry_of_joints_are_differences(kind):
 
 def test_a_frame_may_leave_the_plane_of_a_linkage():
     mechanism = build("four-bar", speed=1.0)
-    place = np.add(mechanism.body("coupler").position, [0.1, 0.2, 0.0])
-    rod = {"mass": 1.0, "inertia": [0.1, 0.2, 0.3], "position": np.add(place, [0.3, 0.0, 0.0])}
+    position = np.add(mechanism.body("coupler").position, [0.1, 0.2, 0.0])
+    rod = {"mass": 1.0, "inertia": [0.1, 0.2, 0.3], "position": np.add(position, [0.3, 0.0, 0.0])}
     mechanism.add_body("pendulum", **rod, linear_velocity=[0.0, 0.0, 0.0])
     mechanism.add_joint(
-        "hinge", sb.Revolute(), "coupler", "pendulum", point=place, axis=[0.0, 0.0, 1.0]
+        "hinge", sb.Revolute(), "coupler", "pendulum", point=position, axis=[0.0, 0.0, 1.0]
     )
     system = mechanism.compile()
     case = Case(system, sb.consistent_state(system), 1e-3, 10)

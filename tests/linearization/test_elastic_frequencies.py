@@ -29,8 +29,8 @@ def portal_frame(damping):
     """Lumped masses between beams, and a damper from the ground to a corner."""
     frame, nodes = sb.Mechanism("portal", gravity=(0, 0, 0)), portal_nodes()
     names = ["world", *(f"n{k}" for k in range(1, len(nodes) - 1)), "world"]
-    for name, place in zip(names[1:-1], nodes[1:-1], strict=True):
-        frame.add_body(name, mass=NODE_MASS, inertia=[NODE_INERTIA] * 3, position=place)
+    for name, position in zip(names[1:-1], nodes[1:-1], strict=True):
+        frame.add_body(name, mass=NODE_MASS, inertia=[NODE_INERTIA] * 3, position=position)
     for k in range(len(nodes) - 1):
         ends = {"start": nodes[k], "end": nodes[k + 1], "z_axis": (0, 1, 0)}
         numbers = {**STEEL, "damping": damping * STRAIN_DAMPING}
@@ -108,12 +108,12 @@ def test_a_body_on_a_bushing_has_the_eigenvalues_of_six_by_six_matrices(seed):
     rng = np.random.default_rng(seed)
     B, C = rng.normal(size=(2, 6, 6))
     K, D = 50.0 * B @ B.T, 0.3 * C @ C.T
-    R, place, point = random_rotation(rng), *rng.normal(size=(2, 3))
+    R, position, point = random_rotation(rng), *rng.normal(size=(2, 3))
     inertia = np.diag([0.3, 0.4, 0.5]) + 0.02
     mechanism = sb.Mechanism("bushing", gravity=(0, 0, 0))
-    mechanism.add_body("b", mass=1.7, inertia=inertia, position=place)
+    mechanism.add_body("b", mass=1.7, inertia=inertia, position=position)
     frames = {
-        "predecessor_frame": sb.Frame(place + point, quaternion_from_rotation(R)),
+        "predecessor_frame": sb.Frame(position + point, quaternion_from_rotation(R)),
         "successor_frame": sb.Frame(point, quaternion_from_rotation(R)),
     }
     mechanism.add_bushing("bush", "world", "b", stiffness=K, damping=D, **frames)

@@ -89,13 +89,13 @@ def test_scissor_lift_on_compliant_joints_has_the_frequencies_of_exudyn():
         j = system.joint(name)
         p, s = system.predecessor[j], system.successor[j]
         axes = R[s] @ system.successor_rotation[j]
-        place = position[s] + R[s] @ system.successor_point[j]
+        points = position[s] + R[s] @ system.successor_point[j]
         ends = {"itemNumbers": [bodies[p], bodies[s]], "show": False}
         if joint.type.name == "point-on-plane":  # the normal is z of the predecessor's frame
             axes = R[p] @ system.predecessor_rotation[j]
             only_z = [0, 0, 1, 0, 0, 0]
             mbs.CreateGenericJoint(
-                position=list(place),
+                position=list(points),
                 rotationMatrixAxes=axes,
                 constrainedAxes=only_z,
                 useGlobalFrame=True,
@@ -104,12 +104,12 @@ def test_scissor_lift_on_compliant_joints_has_the_frequencies_of_exudyn():
             continue
         if not np.any(joint.compliance):
             axis = list(axes[:, 2])
-            mbs.CreateRevoluteJoint(position=list(place), axis=axis, useGlobalFrame=True, **ends)
+            mbs.CreateRevoluteJoint(position=list(points), axis=axis, useGlobalFrame=True, **ends)
             continue
         stiffness = np.diag([1 / compliance] * 5 + [0.0])  # translations first
         mbs.CreateRigidBodySpringDamper(
-            localPosition0=list(R[p].T @ (place - position[p])),
-            localPosition1=list(R[s].T @ (place - position[s])),
+            localPosition0=list(R[p].T @ (points - position[p])),
+            localPosition1=list(R[s].T @ (points - position[s])),
             stiffness=stiffness,
             rotationMatrixJoint=axes,
             **ends,

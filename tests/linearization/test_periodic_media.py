@@ -87,14 +87,14 @@ def test_images_out_of_place_are_refused():
 def sheet(pitch, mass, kx, ky):
     """A square lattice of bodies that bushings join, soft in rotation."""
     mechanism = sb.Mechanism("sheet", gravity=(0, 0, 0))
-    places = {"o": (0, 0, 0), "x": (pitch, 0, 0), "y": (0, pitch, 0)}
-    for name, place in places.items():
-        mechanism.add_body(name, mass=mass, inertia=[1, 1, 1], position=place)
-        mechanism.add_joint(f"plane {name}", sb.Planar(), "world", name, point=place)
+    positions = {"o": (0, 0, 0), "x": (pitch, 0, 0), "y": (0, pitch, 0)}
+    for name, position in positions.items():
+        mechanism.add_body(name, mass=mass, inertia=[1, 1, 1], position=position)
+        mechanism.add_joint(f"plane {name}", sb.Planar(), "world", name, point=position)
     for end, k in (("x", kx), ("y", ky)):
-        stiff, middle = np.diag([0, 0, 1e-3, k, k, 0]), np.array(places[end]) / 2
+        stiff, middle = np.diag([0, 0, 1e-3, k, k, 0]), np.array(positions[end]) / 2
         mechanism.add_bushing(f"to {end}", "o", end, point=middle, stiffness=stiff)
-    return mechanism.compile(), {name: ("o", places[name]) for name in ("x", "y")}
+    return mechanism.compile(), {name: ("o", positions[name]) for name in ("x", "y")}
 
 
 def test_anisotropic_sheet_has_the_waves_and_speeds_of_its_springs():
@@ -133,11 +133,11 @@ def waves_of_squares(wave_vector):
             phase = np.exp(2j * pitch * (wraps @ wave_vector[:2]))
             x, y = near
             far = x - pitch * step[0], y - pitch * step[1]
-            gap = np.zeros((3, 12), dtype=complex)
+            relative = np.zeros((3, 12), dtype=complex)
             for square, (x, y), factor in ((at, near, -1.0), (other, far, phase)):
                 point = np.array([[1, 0, -y], [0, 1, x], [0, 0, 1]])
-                gap[:, 3 * square : 3 * square + 3] += factor * point
-            K += gap.conj().T @ (stiffness[:, None] * gap)
+                relative[:, 3 * square : 3 * square + 3] += factor * point
+            K += relative.conj().T @ (stiffness[:, None] * relative)
     square = eigh(K, np.diag(mass), eigvals_only=True)
     return np.sqrt(np.maximum(square, 0.0)) / (2.0 * np.pi)
 

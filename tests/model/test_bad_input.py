@@ -118,7 +118,7 @@ JOINTS = [
     (lambda _: sb.Helical(0.0), "helical pitch is 0.0; a screw without travel is a Revolute"),
     (lambda _: sb.ConstantDistance(-1.0), "length of a constant distance is -1.0; it must be pos"),
     (lambda m: m.add_distance("rod", "a", "b"), "is 0.0; it must be positive.*use Spherical"),
-    (lambda m: m.add_distance("rod", "a", "z"), "there is no body 'z'; add_body it first"),
+    (lambda m: m.add_distance("rod", "a", "z"), "there is no body 'z'; add it with add_body"),
     (prescribed(sb.Revolute(), {1: 0.0}), r"'new'.*is 1, but a revolute joint has 1 \(counted fr"),
     (prescribed(sb.Planar(), {"x": 0.0, 1: 0.0}), "'new'.*is 'x', but a planar joint has 3"),
     (prescribed(sb.Fixed(), 0.0), r"'new'.*is 0, but a fixed joint has 0 \(counted from 0\)"),
@@ -144,7 +144,10 @@ JOINTS = [
     (compliant(1.0, prescribed=0.1), "'new': has a compliance and a prescribed coordinate; pres"),
 ]
 FORCES = [
-    (joint_force("f", "elbow"), r"there is no joint 'elbow'; add_joint it first \(hinge, ball"),
+    (
+        joint_force("f", "elbow"),
+        r"there is no joint 'elbow'; add it with add_joint \(there are hinge, ball",
+    ),
     (joint_force("f", "hinge", coordinate=1), "'f' on joint 'hinge': coordinate is 1, but a rev"),
     (joint_force("f", "ball", stiffness=1.0), "'f' on joint 'ball'.*no position to stretch a sp"),
     (joint_force("f", "hinge", stiffness=nan), "joint force 'f': stiffness is nan; it must be fin"),
@@ -173,9 +176,12 @@ FORCES = [
     (beam(**BOTH_ENDS, damping=-1.0), "beam 'x': damping is -1.0; give a time"),
 ]
 NAMES = [
-    (lambda m: m.body("z"), r"there is no body 'z'; add_body it first \(a, b"),
-    (lambda m: m.joint([1]), r"there is no joint \[1\]; add_joint it first \(hinge, ball"),
-    (lambda m: m.body(np.zeros(2)), r"there is no body array\(\[0., 0.\]\); add_body it"),
+    (lambda m: m.body("z"), r"there is no body 'z'; add it with add_body \(there are a, b"),
+    (
+        lambda m: m.joint([1]),
+        r"there is no joint \[1\]; add it with add_joint \(there are hinge, ball",
+    ),
+    (lambda m: m.body(np.zeros(2)), r"there is no body array\(\[0., 0.\]\); add it with add_body"),
     (lambda m: m.compile().joint({}), "system 'arm' has no joint {}"),
     (lambda m: m.compile().body("z"), "system 'arm' has no body 'z'"),
 ]

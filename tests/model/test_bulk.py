@@ -9,6 +9,7 @@ from random_mechanisms import random_frame, random_inertia, random_rotation, ran
 
 import sparsebody as sb
 from sparsebody.errors import ModelError
+from sparsebody.model.columns import joined
 from sparsebody.spatial import quaternion_from_rotation
 
 FIVE = [2e-3] * 5  # compliances of a hinge
@@ -73,16 +74,16 @@ def test_bodies_and_joints_with_frames_in_the_bodies(seed):
     assert_same_mechanisms(one, many)
 
 
-@pytest.mark.parametrize("places", ["each", "all", "none"])
+@pytest.mark.parametrize("positions", ["each", "all", "none"])
 @pytest.mark.parametrize("seed", range(2))
-def test_joints_with_frames_in_the_world(seed, places):
+def test_joints_with_frames_in_the_world(seed, positions):
     rng, one, many, names, (first, second) = two_ways(seed)
     point, axis, x_axis = rng.normal(size=(3, len(first), 3))
     given = {
         "each": lambda j: {"point": point[j], "axis": axis[j], "x_axis": x_axis[j]},
         "all": lambda j: {"point": point[0], "axis": axis[0]},
         "none": lambda j: {},
-    }[places]
+    }[positions]
     for j, (p, s) in enumerate(zip(first, second, strict=True)):
         one.add_joint(f"j-{j}", sb.Revolute(), names[p], names[s], **given(j))
     many.add_joints("j-{}", sb.Revolute(), first, second, **given(slice(None)))
@@ -179,10 +180,10 @@ def test_objects_are_made_once_and_cannot_be_changed():
 
 
 def test_what_is_given_may_be_changed_afterwards():
-    mechanism, place = sb.Mechanism(), np.zeros((2, 3))
-    mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], position=place)
+    mechanism, position = sb.Mechanism(), np.zeros((2, 3))
+    mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], position=position)
     mechanism.add_joints(["c"], sb.Spherical(), place_of := np.array([0]), np.array([1]))
-    place[:], place_of[:] = 7.0, 1
+    position[:], place_of[:] = 7.0, 1
     np.testing.assert_array_equal(mechanism.body("b").position, 0.0)
     assert mechanism.joint("c").predecessor == "a"
 
@@ -301,12 +302,20 @@ def test_arrays_fit_the_number_of_joints(wrong, message):
 
 
 def test_frames_are_finite_and_unit():
-    place, turn = np.zeros((3, 3)), np.tile([1.0, 0, 0, 0], (3, 1))
+    position, turn = np.zeros((3, 3)), np.tile([1.0, 0, 0, 0], (3, 1))
     turn[1] = 2.0
-    assert "frames[1]: frame: quaternion" in message_of(lambda: sb.Frames(place, turn))
-    place[2] = nan
-    assert "frames[2]: frame: position" in message_of(lambda: sb.Frames(place))
+    assert "frames[1]: frame: quaternion" in message_of(lambda: sb.Frames(position, turn))
+    position[2] = nan
+    assert "frames[2]: frame: position" in message_of(lambda: sb.Frames(position))
     frames = sb.Frames(np.eye(3), (0.6, 0.8, 0.0, 0.0))
     assert len(frames) == 3
     np.testing.assert_array_equal(frames[2].position, [0, 0, 1])
     np.testing.assert_array_equal(frames.rotations[1], frames[1].rotation)
+
+
+def test_columns_are_joined_with_empty_ones():
+    one = np.broadcast_to([1.0, 2.0], (3, 2))
+    none = np.broadcast_to([1.0, 2.0], (0, 2))
+    np.testing.assert_array_equal(joined([none, one]), one)
+    np.testing.assert_array_equal(joined([one, none]), one)
+    assert joined([none, none]).shape == (0, 2)

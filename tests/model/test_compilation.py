@@ -10,15 +10,15 @@ from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternio
 
 def test_body_coordinates_have_their_origin_at_the_center_of_mass():
     rng = np.random.default_rng(0)
-    R, place, center = random_rotation(rng), rng.normal(size=3), rng.normal(size=3)
+    R, position, center = random_rotation(rng), rng.normal(size=3), rng.normal(size=3)
     u, w = rng.normal(size=(2, 3))
     mechanism = sb.Mechanism()
     solid = {"mass": 2.0, "inertia": [1, 2, 2.5], "center_of_mass": center}
-    pose = {"position": place, "orientation": quaternion_from_rotation(R)}
+    pose = {"position": position, "orientation": quaternion_from_rotation(R)}
     mechanism.add_body("a", **solid, **pose, linear_velocity=u, angular_velocity=w)
     system = mechanism.compile()
     state = system.initial_state
-    np.testing.assert_allclose(state.position[0], place + R @ center)
+    np.testing.assert_allclose(state.position[0], position + R @ center)
     np.testing.assert_allclose(rotation_from_quaternion(state.orientation[0]), R, atol=1e-15)
     speed = u + np.cross(w, R @ center)
     np.testing.assert_allclose(state.velocity[0], [*(R.T @ w), *(R.T @ speed)], atol=1e-14)

@@ -40,14 +40,14 @@ def everything():
         "prismatic": 0.5,
     }
     n = len(sb.JOINT_TYPES)
-    places = "center_of_mass", "position", "linear_velocity", "angular_velocity"
+    positions = "center_of_mass", "position", "linear_velocity", "angular_velocity"
     mechanism.add_bodies(
         "body {}",
         mass=rng.uniform(0.1, 2.0, n),
         inertia=rng.uniform(0.1, 0.15, (n, 3)),
         orientation=quaternion_exponential(rng.normal(size=(n, 3))),
         shape=[shapes[index % len(shapes)] for index in range(n)],
-        **{name: rng.normal(size=(n, 3)) for name in places},
+        **{name: rng.normal(size=(n, 3)) for name in positions},
     )
     for index, (name, kind) in enumerate(sb.JOINT_TYPES.items()):
         ends = sb.WORLD if index % 3 == 0 else f"body {index - 1}", f"body {index}"

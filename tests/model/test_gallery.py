@@ -315,14 +315,14 @@ def successor_motion(parent, frame, q, qd):
 def assert_joints_at(mechanism, expected):
     """Names, ends and places of joints in this order; both frames lie there."""
     assert list(mechanism.joints)[: len(expected)] == list(expected)
-    for name, (predecessor, successor, place) in expected.items():
+    for name, (predecessor, successor, position) in expected.items():
         joint = mechanism.joint(name)
         assert (joint.predecessor, joint.successor) == (predecessor, successor)
         frames = joint.predecessor_frame, joint.successor_frame
         for end, frame in zip((predecessor, successor), frames, strict=True):
             on_world = end == sb.WORLD
             at = frame.origin if on_world else mechanism.body(end).to_world(frame.origin)
-            np.testing.assert_allclose(at, place, atol=1e-12)
+            np.testing.assert_allclose(at, position, atol=1e-12)
 
 
 @pytest.mark.parametrize("disorder", [0.0, 0.1])
@@ -337,13 +337,13 @@ def test_ladder(rungs, disorder):
         for r in range(2):
             name = f"rail-{s - 1}-{r}" if s else f"base-{r}"
             before = f"bar-{s - 1}-{r}" if s else sb.WORLD
-            place = np.array([s - 0.5, r, 0]) + disorder * rng.uniform(-1, 1, 3)
-            joints[name] = (before, f"bar-{s}-{r}", place)
-        place = np.array([s, 0.5, 0]) + disorder * rng.uniform(-1, 1, 3)
-        joints[f"rung-{s}"] = (f"bar-{s}-0", f"bar-{s}-1", place)
+            position = np.array([s - 0.5, r, 0]) + disorder * rng.uniform(-1, 1, 3)
+            joints[name] = (before, f"bar-{s}-{r}", position)
+        position = np.array([s, 0.5, 0]) + disorder * rng.uniform(-1, 1, 3)
+        joints[f"rung-{s}"] = (f"bar-{s}-0", f"bar-{s}-1", position)
     assert list(mechanism.bodies) == list(bodies)
-    for name, place in bodies.items():
-        np.testing.assert_allclose(mechanism.body(name).position, place, atol=1e-15)
+    for name, position in bodies.items():
+        np.testing.assert_allclose(mechanism.body(name).position, position, atol=1e-15)
     assert_joints_at(mechanism, joints)
 
 
@@ -404,20 +404,20 @@ def test_lattice(size, keep):
 def test_tree_follows_its_joints_from_the_root(branching, taper):
     n, skew = 40, 0.4
     mechanism = build("tree", bodies=n, branching=branching, skew=skew, taper=taper, moving=True)
-    places, length = [(np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))], [0.0]
+    positions, length = [(np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))], [0.0]
     for i in range(1, n + 1):
         parent = math.floor((i - 2 + math.ceil(branching)) / branching)
         turn = quaternion_exponential([skew, 0.0, 0.0])
         frame = sb.Frame((length[parent], 0.0, 0.0), turn) if parent else sb.Frame()
         q, qd = np.array([0.1 * i * math.cos(i)]), np.array([0.3 * math.sin(2 * i)])
-        places.append(successor_motion(places[parent], frame, q, qd))
+        positions.append(successor_motion(positions[parent], frame, q, qd))
         length.append(taper ** (i - 1))
         joint, body = mechanism.joint(f"joint-{i}"), mechanism.body(f"body-{i}")
         assert joint.predecessor == (f"body-{parent}" if parent else sb.WORLD)
         assert joint.successor == body.name
         motion = body.rotation, body.position, body.angular_velocity, body.linear_velocity
         for value, expected in (
-            *zip(motion, places[i], strict=True),
+            *zip(motion, positions[i], strict=True),
             (body.shape.points[1], (length[i], 0, 0)),
             (body.mass, length[i] ** 3),
             (joint.predecessor_frame.rotation, frame.rotation),

@@ -18,8 +18,8 @@ def two_bodies(rng):
     """Bodies "a" and "b" anywhere."""
     mechanism = sb.Mechanism("two")
     turns = quaternion_from_rotation([random_rotation(rng) for _ in range(2)])
-    place = {"position": rng.normal(size=(2, 3)), "orientation": turns}
-    mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], **place)
+    position = {"position": rng.normal(size=(2, 3)), "orientation": turns}
+    mechanism.add_bodies(["a", "b"], mass=1.0, inertia=[1, 1, 1], **position)
     return mechanism
 
 

@@ -35,10 +35,10 @@ def arm(bracket_mass):
     """A link with a bracket welded to it, of which a second link and forces hang."""
     mechanism = sb.Mechanism("arm")
     mechanism.add_body("link", **LINK, angular_velocity=SPIN)
-    place = {"position": ARM, "orientation": TURN, "angular_velocity": SPIN}
-    place["linear_velocity"] = np.cross(SPIN, ARM)
+    position = {"position": ARM, "orientation": TURN, "angular_velocity": SPIN}
+    position["linear_velocity"] = np.cross(SPIN, ARM)
     solid = {"mass": bracket_mass, "inertia": np.zeros(3), "center_of_mass": CENTER}
-    mechanism.add_body("bracket", **solid, **place)
+    mechanism.add_body("bracket", **solid, **position)
     mechanism.add_body("tool", **TOOL)
     mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "link", axis=(0, 1, 1))
     mechanism.add_joint("weld", sb.Fixed(), "link", "bracket", predecessor_frame=BRACKET)
@@ -54,11 +54,11 @@ def arm(bracket_mass):
 def by_hand(bracket_mass):
     """The same with link and bracket as one body."""
     mechanism = sb.Mechanism("arm")
-    places = np.array([LINK["center_of_mass"], ARM + R @ CENTER])
+    positions = np.array([LINK["center_of_mass"], ARM + R @ CENTER])
     masses = np.array([LINK["mass"], bracket_mass])
-    center = masses @ places / masses.sum()
+    center = masses @ positions / masses.sum()
     inertia = np.diag(LINK["inertia"]).astype(float)
-    for m, d in zip(masses, places - center, strict=True):
+    for m, d in zip(masses, positions - center, strict=True):
         inertia += m * (d @ d * np.eye(3) - np.outer(d, d))
     solid = {"mass": masses.sum(), "inertia": inertia, "center_of_mass": center}
     mechanism.add_body("link", **solid, angular_velocity=SPIN)

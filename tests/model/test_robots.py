@@ -1,4 +1,4 @@
-"""Robot files, held against MuJoCo itself."""
+"""Robot files, compared with MuJoCo itself."""
 
 import sys
 import warnings
@@ -99,8 +99,10 @@ def test_accelerations_are_those_of_mujoco_and_keep_its_equality_constraints(nam
     model, data = in_mujoco(DATA / name, keyframe)
     qacc = data.qacc_smooth if name in OPEN_MODELS else joint_accelerations(model, data)
     bodies = [peer_body(model, label) for label in system.body_names]
-    places = zip(bodies, system.initial_state.position, strict=True)
-    expected = np.array([point_acceleration(model, data, *place, qacc) for place in places])
+    positions = zip(bodies, system.initial_state.position, strict=True)
+    expected = np.array(
+        [point_acceleration(model, data, *position, qacc) for position in positions]
+    )
     scale = np.abs(expected).max()
     np.testing.assert_allclose(world_accelerations(system), expected, atol=1e-9 * scale)
 
@@ -157,7 +159,7 @@ def test_loop_joint_frames_lie_where_the_equality_constraints_have_them():
     R = body_rotations(system.initial_state)
     motion = joint_motion(system, system.initial_state)
 
-    def gap(name):  # as turned into the world
+    def relative_pose(name):  # as turned into the world
         j = system.joint(name)
         p = system.predecessor[j]
         to_world = (R[p] if p >= 0 else np.eye(3)) @ system.predecessor_rotation[j]
@@ -173,13 +175,13 @@ def test_loop_joint_frames_lie_where_the_equality_constraints_have_them():
     ):
         assert mechanism.joint(name).type.name == joint_type
         (x_1, R_1), (x_2, R_2) = site(first), site(second)
-        shift, turn = gap(name)
+        shift, turn = relative_pose(name)
         np.testing.assert_allclose(shift, x_2 - x_1, atol=1e-14)
         np.testing.assert_allclose(turn, R_1.T @ R_2, atol=1e-14)
     assert mechanism.joint("ab").type.name == "fixed"
-    welded = data.efc_pos[: model.nv][:6]  # MuJoCo's own gap of the weld `ab`
-    np.testing.assert_allclose(-gap("ab")[0], welded[:3], atol=1e-13)
-    turn = gap("ab")[1]
+    welded = data.efc_pos[: model.nv][:6]  # MuJoCo's position error of the weld `ab`
+    np.testing.assert_allclose(-relative_pose("ab")[0], welded[:3], atol=1e-13)
+    turn = relative_pose("ab")[1]
     assert np.trace(turn) < 2.99  # a large rotation error that both must see:
     half = 0.5 * np.sqrt(1.0 + np.trace(turn))
     np.testing.assert_allclose(half**2 + welded[3:] @ welded[3:], 1.0, atol=1e-12)

@@ -139,9 +139,9 @@ def test_numbering_hardly_matters(ordering, pattern, most):
 
 @given(pattern=patterns())
 def test_bodies_wait_for_no_joint_that_they_couple_to(pattern):
-    place = {block: k for k, block in enumerate(order(pattern, "bodies-first").tolist())}
+    position = {block: k for k, block in enumerate(order(pattern, "bodies-first").tolist())}
     for j, ends in enumerate(pattern.ends.tolist()):
-        assert all(place[body] < place[pattern.n_primal + j] for body in ends if body >= 0)
+        assert all(position[body] < position[pattern.n_primal + j] for body in ends if body >= 0)
 
 
 @given(n_bodies=st.integers(2, 200), seed=st.integers(0, 99), is_grounded=st.booleans())
@@ -168,8 +168,8 @@ def test_loops_follow_the_tree_parts_that_hang_on_them():
     nx.add_path(graph, [0, 6, 7])
     pattern = graph_pattern(graph)
     tail = {6, 7} | {8 + j for j, pair in enumerate(pattern.ends) if pair.max() >= 6}
-    place = np.argsort(order(pattern, "leaves-first"))
-    assert all(place[block] < place[0] for block in tail)
+    position = np.argsort(order(pattern, "leaves-first"))
+    assert all(position[block] < position[0] for block in tail)
 
 
 # ---- minimum fill, tree decompositions -----------------------------------------------------------
@@ -226,11 +226,11 @@ def test_the_last_separator_of_a_lattice_holds_as_many_joints_as_a_side_has():
 
 def test_positions_tell_where_to_cut_and_their_axes_do_not_matter():
     pattern, at = lattice(6, 7, 8), np.array(nx.grid_graph((6, 7, 8)).nodes, dtype=float)
-    by_place, turned = (
-        flops(pattern, "geometric-dissection", places) for places in (at, -2.0 * at[:, ::-1] + 3.0)
+    upright, turned = (
+        flops(pattern, "geometric-dissection", points) for points in (at, -2.0 * at[:, ::-1] + 3.0)
     )
-    assert turned == pytest.approx(by_place, rel=0.05)
-    assert by_place == pytest.approx(flops(pattern, "nested-dissection"), rel=0.25)
+    assert turned == pytest.approx(upright, rel=0.05)
+    assert upright == pytest.approx(flops(pattern, "nested-dissection"), rel=0.25)
     without = order(pattern, "geometric-dissection")
     np.testing.assert_array_equal(without, order(pattern, "nested-dissection"))
 
@@ -296,11 +296,11 @@ def test_joints_to_the_world_follow_their_body_and_hubs_are_ordered():
 def test_each_body_comes_right_before_its_first_joint_and_joints_are_weighed(name):
     pattern = shuffled(ladder(10), seed=2)
     sequence = order(pattern, name)
-    place = np.argsort(sequence)
+    position = np.argsort(sequence)
     for body in range(pattern.n_primal):
-        following = next(b for b in sequence[place[body] :] if b >= pattern.n_primal)
+        following = next(b for b in sequence[position[body] :] if b >= pattern.n_primal)
         assert following in pattern.neighbours(body)
-        assert place[following] == place[pattern.neighbours(body)].min()
+        assert position[following] == position[pattern.neighbours(body)].min()
     mixed = graph_pattern(nx.grid_2d_graph(12, 12))
     mixed.block_sizes[mixed.n_primal :: 2] = 1
     mixed = sb.BlockPattern(mixed.block_sizes, mixed.ends)

@@ -44,9 +44,11 @@ def test_every_block_is_eliminated_once(pattern):
 def test_a_search_reaches_blocks_from_those_that_they_couple_to(depth_first, pattern):
     result = search(pattern, depth_first=depth_first)
     check_order(pattern, result.sequence)
-    place = np.argsort(result.sequence)
+    position = np.argsort(result.sequence)
     for block, before in enumerate(result.came_from.tolist()):
-        assert before < 0 or (before in pattern.neighbours(block) and place[before] < place[block])
+        assert before < 0 or (
+            before in pattern.neighbours(block) and position[before] < position[block]
+        )
     n_parts = nx.number_connected_components(
         nx.Graph([*networkx_graph(pattern).edges(), *((b, b) for b in range(pattern.n_primal))])
     )

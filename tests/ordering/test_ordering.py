@@ -25,13 +25,13 @@ def parameters():
     return [pytest.param(name, marks=marks[entry.needs]) for name, entry in ORDERINGS.items()]
 
 
-@pytest.mark.parametrize("name", parameters())
 @given(pattern=patterns())
-def test_every_ordering_lists_every_block_once_and_keeps_its_promise(name, pattern):
-    result = order(pattern, name)
-    assert result.dtype == np.intp
-    check_order(pattern, result)
-    assert is_admissible(pattern, result) or not ORDERINGS[name].admissible
+def test_every_ordering_lists_every_block_once_and_keeps_its_promise(pattern):
+    for name in available_orderings(pattern.n_blocks):
+        result = order(pattern, name)
+        assert result.dtype == np.intp, name
+        check_order(pattern, result)
+        assert is_admissible(pattern, result) or not ORDERINGS[name].admissible, name
 
 
 @pytest.mark.parametrize("name", parameters())

@@ -93,6 +93,8 @@ def test_unknown_formats_and_kinds_are_refused_with_those_that_there_are(tmp_pat
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(UnknownNameError, match="drawn as mechanism, spy, all"):
         MechanismPictures(build("pendulum"), Options()).kinds(["film"])
+    with pytest.raises(UnknownNameError):  # it stands for several figures
+        MechanismPictures(build("pendulum"), Options()).figure("all")
 
 
 def structure_of(name, **parameters):
@@ -120,9 +122,9 @@ def test_a_tree_is_laid_out_with_parents_above_the_middle_of_their_leaves_and_as
 
 def test_joints_are_drawn_between_their_bodies_and_on_the_ground_where_they_are():
     structure, state = structure_of("ladder", rungs=3)
-    places = elimination_orders.graph_places(structure, state)
-    np.testing.assert_allclose(places[:6], state.position)
-    np.testing.assert_allclose(places[6:9], [[-0.5, 0, 0], [-0.5, 1, 0], [0, 0.5, 0]], atol=1e-12)
+    points = elimination_orders.block_points(structure, state)
+    np.testing.assert_allclose(points[:6], state.position)
+    np.testing.assert_allclose(points[6:9], [[-0.5, 0, 0], [-0.5, 1, 0], [0, 0.5, 0]], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["lattice", "scissor", "chain"])
@@ -130,7 +132,7 @@ def test_every_block_is_drawn_in_the_colour_of_its_turn(name):
     structure, state = structure_of(name)
     sequence = order(structure.pattern, "minimum-degree")
     axes = elimination_orders.plot_elimination(
-        structure.pattern, sequence, elimination_orders.graph_places(structure, state)
+        structure.pattern, sequence, elimination_orders.block_points(structure, state)
     ).axes[0]
     turns = np.concatenate([dots.get_array() for dots in axes.collections[1:]])
     np.testing.assert_array_equal(turns[sequence], np.arange(structure.pattern.n_blocks))

@@ -27,9 +27,9 @@ def outline_of(mechanism):
     ],
 )
 def test_shapes_are_drawn_around_their_frames_wherever_the_center_of_mass_is(shape, half):
-    place = {"center_of_mass": [0.1, 0.2, 0.3], "position": [5.0, 0.0, 0.0]}
+    position = {"center_of_mass": [0.1, 0.2, 0.3], "position": [5.0, 0.0, 0.0]}
     turn = [np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)]  # x to y
-    outline, system = outline_of(one_body(**place, orientation=turn, shape=shape))
+    outline, system = outline_of(one_body(**position, orientation=turn, shape=shape))
     points = outline.lines.at(system.initial_state) - [5.0, 0.0, 0.0]
     assert not isinstance(shape, sb.Box) or len(points) == 24
     np.testing.assert_allclose(points.min(axis=0), -np.array(half), atol=1e-12)
@@ -65,8 +65,8 @@ def test_joints_are_where_both_their_bodies_have_them(name):
     mechanism = sb.build(name)
     outline, system = outline_of(mechanism)
     state = sb.consistent_state(system)
-    places = outline.joints.at(state)
-    assert places.shape == (system.n_joints, 3)
+    positions = outline.joints.at(state)
+    assert positions.shape == (system.n_joints, 3)
     assert np.all(np.isfinite(outline.lines.at(state)))
     assert set(outline.lines.body) == set(range(system.n_bodies))
 
@@ -93,11 +93,11 @@ MOVED[0] += [0.3, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
-    ("places", "gravity", "labels"),
+    ("positions", "gravity", "labels"),
     [([LINE], DOWN_Y, "xy"), ([LINE], DOWN_Z, "xz"), ([THICK, MOVED], DOWN_Y, "xy")],
 )
-def test_planes_hold_gravity_or_lie_across_the_normal_of_the_motion(places, gravity, labels):
-    view = choose_view(places, gravity)
+def test_planes_hold_gravity_or_lie_across_the_normal_of_the_motion(positions, gravity, labels):
+    view = choose_view(positions, gravity)
     assert view.labels == tuple(f"{axis} [m]" for axis in labels)
 
 

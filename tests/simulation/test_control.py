@@ -95,8 +95,8 @@ def test_a_control_is_called_once_a_stage_with_coordinates_of_that_time():
 def loaded():
     """Everything that acts: springs on a joint and between points, loads, a drive."""
     mechanism = sb.build("four-bar")
-    place = [[0.2, 0.3, 0.1], [1.0, 0.3, 0.4]]
-    mechanism.add_bodies(["weight", "disk"], mass=0.5, inertia=[0.1, 0.2, 0.3], position=place)
+    points = [[0.2, 0.3, 0.1], [1.0, 0.3, 0.4]]
+    mechanism.add_bodies(["weight", "disk"], mass=0.5, inertia=[0.1, 0.2, 0.3], position=points)
     body, motion = mechanism.body_names[0], sb.Sinusoid(1.0, 5.0)
     mechanism.add_joint("neck", sb.Universal(), body, "weight", point=[0.2, 0.2, 0])
     mechanism.add_joint("axle", sb.Revolute(), body, "disk", prescribed=motion)

@@ -38,8 +38,8 @@ def bushing(stiffness):
 
 def vibration(mechanism, rate):
     """v sin(w t) / w along y; where steps do not resolve it, anything within its amplitude."""
-    place = [[1, SPEED / rate * np.sin(rate * STEPS * STEP), 0]]
-    return mechanism.compile(), STEP, place, RESOLVED if rate < 10.0 else 2.2 * SPEED / rate
+    position = [[1, SPEED / rate * np.sin(rate * STEPS * STEP), 0]]
+    return mechanism.compile(), STEP, position, RESOLVED if rate < 10.0 else 2.2 * SPEED / rate
 
 
 def compliant_joint(stiffness):

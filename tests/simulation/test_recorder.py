@@ -81,6 +81,7 @@ def signal_after(moment, number):
         (sb.build("bricard").compile(), (1.3,)),  # a row is exchanged before
     ],
 )
+@pytest.mark.usefixtures("step_by_step")
 def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(
     system, moments, tmp_path, monkeypatch
 ):
@@ -127,10 +128,12 @@ def kill_after(moment, system, path, options):
 
 @pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(("method", "step"), RUNS)
+@pytest.mark.filterwarnings("ignore:os.fork")  # by JAX, if an earlier test has imported it
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
     monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)
     monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", 0.0)
-    monkeypatch.setattr("sparsebody.simulation.trajectory_reading._SECONDS_TO_OPEN", 60.0)
+    opening = "sparsebody.simulation.trajectory_reading.check_readable"
+    monkeypatch.setattr(opening, lambda *_: None)  # by another process, which takes a second
     system, path = STIFF_FOUR_BARS, tmp_path / "run.h5"
     options = {"duration": 0.9, "step": step, "method": method, "record": sb.Recording(step=0.01)}
     undisturbed = sb.simulate(system, **options)
@@ -208,6 +211,7 @@ def small_disk(size):
         enlarge()
 
 
+@pytest.mark.usefixtures("step_by_step")
 @pytest.mark.parametrize("period", [0.0, 1e9])
 def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, period):
     monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", period)  # [s]
@@ -218,7 +222,7 @@ def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, 
     with small_disk(100_000) as enlarge:  # of the disk, not of the memory that the rest goes to
         monkeypatch.setattr(trajectory_files, "_give_up", lambda file: (enlarge(), give_up(file)))
         with pytest.raises(OutputError, match=r"cannot write '.*run\.h5': File too large"):
-            sb.simulate(start, output=path, progress=lambda *_: None, **options)  # step by step
+            sb.simulate(start, output=path, **options)
     kept = sb.Trajectory.load(path)
     assert kept.interrupted
     assert (len(kept) > 50) == (period == 0.0)

@@ -25,16 +25,16 @@ def pair(path, h):
 
 
 @pytest.mark.parametrize("degree", range(7))
-def test_paths_of_degree_six_miss_nothing(degree):
+def test_paths_of_degree_six_have_no_defect(degree):
     path = np.polynomial.Polynomial.basis(degree)
     assert defects(pair(path, 0.5), np.ones((1, 7)))[0] == pytest.approx(0.0, abs=1e-15)
 
 
-def test_what_other_paths_miss_falls_with_the_seventh_power_of_the_step():
-    gaps = [
+def test_defects_of_degree_seven_fall_with_the_seventh_power_of_the_step():
+    largest = [
         defects(pair(np.polynomial.Polynomial.basis(7), h), np.ones((1, 7)))[0] for h in (0.5, 0.25)
     ]
-    assert gaps[0] / gaps[1] == pytest.approx(2.0**7)
+    assert largest[0] / largest[1] == pytest.approx(2.0**7)
 
 
 def fall(n_steps, every=1):

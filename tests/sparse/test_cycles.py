@@ -106,11 +106,22 @@ def test_fundamental_cycles_hold_one_edge_outside_of_the_tree(seed):
     assert np.count_nonzero(~is_tree[cycles.edge]) == dimension
 
 
+def test_an_edge_from_a_node_to_itself_is_a_cycle_alone():
+    ends = np.array([[0, 0], [-1, 0], [-1, -1]])
+    cycles = fundamental_cycles(1, ends, np.array([False, True, False]))
+    assert [cycle.tolist() for cycle in cycles] == [[0], [2]]
+
+
+def test_a_forest_that_does_not_connect_the_ends_of_an_edge_is_refused():
+    with pytest.raises(ValueError, match="no usable edges connect the ends of a chord"):
+        fundamental_cycles(2, np.array([[0, 1]]), np.array([False]))
+
+
 def test_a_drawing_tells_which_faces_are_meant():
     """Two squares side by side, and one of their sides bent: the ladder's faces can be others."""
     ends = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [1, 4], [4, 5], [5, 2]])
-    place = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [2, 0], [2, 1]], dtype=float)
-    drawing = np.concatenate([place, [[9, 9]], place[ends].mean(axis=1)])
+    position = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [2, 0], [2, 1]], dtype=float)
+    drawing = np.concatenate([position, [[9, 9]], position[ends].mean(axis=1)])
     cycles = face_cycles(6, ends, np.ones(7, dtype=np.intp), drawing)
     assert sorted(map(len, cycles)) == [4, 4]
     crossed = drawing.copy()

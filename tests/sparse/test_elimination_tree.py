@@ -32,15 +32,15 @@ def column_counts(pattern, order):
 @given(case=ordered_patterns())
 def test_postorder_puts_every_node_after_its_descendants_in_one_piece(case):
     _, parent, sequence = etree.elimination(*case)
-    place = positions(sequence)
+    position = positions(sequence)
     n_below = np.ones(len(parent), dtype=int)
-    earliest = place.copy()
+    earliest = position.copy()
     for i, above in enumerate(parent):
         if above >= 0:
-            assert place[i] < place[above]
+            assert position[i] < position[above]
             n_below[above] += n_below[i]
             earliest[above] = min(earliest[above], earliest[i])
-    np.testing.assert_array_equal(place - earliest + 1, n_below)
+    np.testing.assert_array_equal(position - earliest + 1, n_below)
 
 
 @given(case=ordered_patterns())
@@ -68,7 +68,7 @@ def test_metrics_are_those_of_dense_symbolic_elimination(case):
     below = factor.sum(axis=0) - 1
     row, column = np.nonzero(matrix)
     first = matrix.argmax(axis=1) if len(matrix) else np.zeros(0)
-    place = np.argsort(order)
+    position = np.argsort(order)
     assert metrics.nnz_l == factor.sum()
     assert metrics.flops == pytest.approx(np.sum(below * (below + 2)))
     assert metrics.scalar_bandwidth == np.max(row - column, initial=0)
@@ -78,7 +78,7 @@ def test_metrics_are_those_of_dense_symbolic_elimination(case):
     for node, above in reversed(list(enumerate(etree.elimination(pattern, order).parent.tolist()))):
         height[node] = height[above] + 1
     assert metrics.etree_height == max(height.values())
-    distance = [abs(place[i] - place[pattern.neighbours(i)]) for i in range(len(order))]
+    distance = [abs(position[i] - position[pattern.neighbours(i)]) for i in range(len(order))]
     assert metrics.block_bandwidth == max((d.max(initial=0) for d in distance), default=0)
 
 
@@ -120,9 +120,9 @@ def test_prefixes_of_an_admissible_order_have_independent_constraints(case, is_r
         return
     joint = np.repeat(np.arange(pattern.n_dual), size[pattern.n_primal :]) + pattern.n_primal
     body = np.repeat(np.arange(pattern.n_primal), size[: pattern.n_primal])
-    place = np.argsort(order)
+    position = np.argsort(order)
     for end in range(len(order)):
-        prefix = rows[np.ix_(place[joint] <= end, place[body] <= end)]
+        prefix = rows[np.ix_(position[joint] <= end, position[body] <= end)]
         assert np.linalg.matrix_rank(prefix) == len(prefix)
 
 

@@ -1,4 +1,4 @@
-"""Rank decisions, held against the singular values of the dense rows."""
+"""Rank decisions, compared with the singular values of the dense rows."""
 
 import dataclasses
 import itertools
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from exact_rank import rank_modulo_prime
 from linkages import matrix_at_start, scissor
-from random_saddles import draw, hinge, loop_of_hinges, rigid_matrix, whitened_rows
+from random_saddles import draw, hinge, loop_of_hinges, rigid_matrix, scaled_rows
 
 import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
@@ -19,8 +19,8 @@ from sparsebody.sparse.rank import independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 
-def whitened_dense(matrix):
-    return constraint_matrix(dataclasses.replace(matrix, rows=whitened_rows(matrix))).toarray()
+def scaled_dense(matrix):
+    return constraint_matrix(dataclasses.replace(matrix, rows=scaled_rows(matrix))).toarray()
 
 
 def svd_rank(rows, tolerance=1e-9):
@@ -30,7 +30,7 @@ def svd_rank(rows, tolerance=1e-9):
 def assert_right(matrix, dependent=None):
     """The count is that of the singular values, and the kept rows are independent."""
     decision = independent_rows(matrix)
-    dense = whitened_dense(matrix)
+    dense = scaled_dense(matrix)
     assert decision.rank == svd_rank(dense) == svd_rank(dense[decision.keep])
     assert decision.certain
     if dependent is not None:
@@ -121,7 +121,7 @@ def test_small_and_large_components_are_decided_alike(monkeypatch):
     monkeypatch.setattr(methods_module, "MOST_NATIVE_ROWS", 4)
     large = independent_rows(matrix)
     assert (small.rank, small.certain) == (large.rank, large.certain)
-    dense = whitened_dense(matrix)
+    dense = scaled_dense(matrix)
     assert svd_rank(dense[small.keep]) == svd_rank(dense[large.keep]) == small.rank
 
 

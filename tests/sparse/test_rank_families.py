@@ -1,4 +1,4 @@
-"""Ranks of mechanisms that are hard to decide, held against exact ranks and closed forms."""
+"""Ranks of mechanisms that are hard to decide, compared with exact ranks and closed forms."""
 
 import dataclasses
 
@@ -6,7 +6,7 @@ import loops_in_space
 import numpy as np
 import pytest
 from linkages import Builder, Linkage, matrix_at_start
-from random_saddles import whitened_rows
+from random_saddles import scaled_rows
 from scipy.linalg import qr
 
 import sparsebody as sb
@@ -203,7 +203,7 @@ def test_kept_rows_are_about_as_well_conditioned_as_the_best_choice():
 def conditioning(system, result):
     """Smallest singular values of the kept rows, and of those that pivoted QR keeps."""
     matrix = matrix_at_start(system)
-    matrix = dataclasses.replace(matrix, rows=whitened_rows(matrix))
+    matrix = dataclasses.replace(matrix, rows=scaled_rows(matrix))
     dense = constraint_matrix(matrix).toarray()
     order = qr(dense.T, mode="r", pivoting=True)[1]
     return [

@@ -231,10 +231,10 @@ def choice(least=0.1, dropped=1e-15, method=FRONTAL, keep=KEEP):
     ("least", "dropped", "method", "doubt"),
     [
         (0.1, 1e-15, FRONTAL, ""),
-        (0.1, 1e-11, FRONTAL, "nearly singular: a row that was left out is 1e-11 off zero"),
+        (0.1, 1e-11, FRONTAL, "nearly singular: a dependent row has a remainder of 1e-11"),
         (1e-4, 1e-11, FRONTAL, ""),  # errors grow with the inverse of what was kept
-        (1e-4, 1e-11, PIVOTED, "nearly singular: a row that was left out is 1e-11 off zero"),
-        (3e-8, 1e-15, FRONTAL, "nearly singular: a row that was kept is only 3e-08 off the others"),
+        (1e-4, 1e-11, PIVOTED, "nearly singular: a dependent row has a remainder of 1e-11"),
+        (3e-8, 1e-15, FRONTAL, "nearly singular: an independent row has a remainder of only 3e-08"),
     ],
 )
 def test_remainders_between_rounding_and_zero_are_in_doubt(least, dropped, method, doubt):
@@ -305,8 +305,8 @@ def test_a_joint_is_in_the_front_from_its_first_body_to_its_last(seed):
     rng = np.random.default_rng(seed)
     pattern, _ = random_rows(rng, n_bodies=8)
     order = rng.permutation(pattern.n_primal)
-    sweep, place = choices.fronts(pattern, order), np.argsort(order)
-    spans = [[place[body] for body in pair if body >= 0] for pair in pattern.ends]
+    sweep, position = choices.fronts(pattern, order), np.argsort(order)
+    spans = [[position[body] for body in pair if body >= 0] for pair in pattern.ends]
     size = pattern.block_sizes[pattern.n_primal :]
     width = max(
         sum(size[j] for j, span in enumerate(spans) if min(span) <= step <= max(span))

@@ -1,4 +1,4 @@
-"""Products with a saddle-point matrix, held against dense algebra."""
+"""Products with a saddle-point matrix, compared with dense algebra."""
 
 import dataclasses
 

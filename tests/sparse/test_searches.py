@@ -1,4 +1,4 @@
-"""Searches of the graph of bodies, held against NetworkX and SciPy."""
+"""Searches of the graph of bodies, compared with NetworkX and SciPy."""
 
 import networkx as nx
 import numpy as np
@@ -14,9 +14,9 @@ from sparsebody.sparse import pattern as searches
 def test_halves_of_a_path_are_paths():
     labels = np.random.default_rng(0).permutation(64)
     ends = np.stack([labels[:-1], labels[1:]], axis=1)
-    place = np.argsort(labels)[searches.bisected(pattern_of(ends, 64))]
+    position = np.argsort(labels)[searches.bisected(pattern_of(ends, 64))]
     for parts in (2, 4, 8, 16):
-        for part in np.split(place, parts):
+        for part in np.split(position, parts):
             assert np.ptp(part) == len(part) - 1
 
 
@@ -77,8 +77,8 @@ def test_the_first_landmarks_of_a_lattice_are_opposite_corners():
 
 
 def bandwidth(pattern, order):
-    place, joined = np.argsort(order), pattern.ends[(pattern.ends >= 0).all(axis=1)]
-    return int(np.abs(np.diff(place[joined], axis=1)).max(initial=0))
+    position, joined = np.argsort(order), pattern.ends[(pattern.ends >= 0).all(axis=1)]
+    return int(np.abs(np.diff(position[joined], axis=1)).max(initial=0))
 
 
 @given(pattern=patterns())

@@ -179,9 +179,9 @@ def grown(rules, productions, m):
             )
             fronts.append(sum(rows for _, rows in shape.front))
         children = iter(node.children)
-        for places, kind in shape.glues:
+        for positions, kind in shape.glues:
             child = next(children) if kind < 0 else (None, kind)
-            waiting.append((*child, tuple(front[place] for place in places)))
+            waiting.append((*child, tuple(front[position] for position in positions)))
     return graph, sorted(fronts)
 
 

@@ -54,7 +54,7 @@ def killed(process):
 
 
 @pytest.fixture
-def place():
+def position():
     """The address of a scheduler to come."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -62,13 +62,13 @@ def place():
 
 
 @contextmanager
-def dask(place, n_workers):
+def dask(position, n_workers):
     """Yield a scheduler and its workers, which end with the context."""
     with ExitStack() as stack:
-        port = place.rpartition(":")[2]
+        port = position.rpartition(":")[2]
         scheduler = started(stack, "dask_scheduler", "--host", "127.0.0.1", "--port", port)
         options = ("--nthreads", "1", "--no-nanny")
-        workers = [started(stack, "dask_worker", place, *options) for _ in range(n_workers)]
+        workers = [started(stack, "dask_worker", position, *options) for _ in range(n_workers)]
         yield scheduler, workers
 
 
@@ -103,15 +103,15 @@ def await_more(reports):
         time.sleep(0.05)
 
 
-def test_killed_workers_and_a_killed_scheduler_cost_no_row_and_none_comes_twice(tmp_path, place):
+def test_killed_workers_and_a_killed_scheduler_cost_no_row_and_none_comes_twice(tmp_path, position):
     study = study_of(SLOW)
-    with running(study, tmp_path, scheduler=place) as (reports, rows):
-        with dask(place, 2) as (scheduler, workers):
+    with running(study, tmp_path, scheduler=position) as (reports, rows):
+        with dask(position, 2) as (scheduler, workers):
             await_more(reports)
             killed(workers[0])  # while it works, as the other one does
             await_more(reports)
             killed(scheduler)
-        with dask(place, 1):
+        with dask(position, 1):
             counted = Counter(row["status"] for row in rows())
     assert counted == {"ok": 6}
     assert len(reports) == len(set(reports)) == len(study.cases)
@@ -145,9 +145,9 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_work_that_kills_its_workers_is_a_failure_and_the_next_one_runs(place, monkeypatch):
+def test_work_that_kills_its_workers_is_a_failure_and_the_next_one_runs(position, monkeypatch):
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
-    with dask(place, 2), processes.cluster_executor(place, 1) as pool:
+    with dask(position, 2), processes.cluster_executor(position, 1) as pool:
         failure = pool.submit(die).result()
         assert isinstance(failure, Failure)
         assert failure.status == "crashed"

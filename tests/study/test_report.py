@@ -9,6 +9,7 @@ from command_line import printed
 
 from benchmarks.record import main as record
 from sparsebody.errors import MissingDependencyError, StudyError
+from sparsebody.study.pages import Table, write_html
 from sparsebody.study.reports import write_report
 from sparsebody.study.rows import COLUMNS, read_results, write_results
 
@@ -61,8 +62,10 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def text(results):
-    (file,) = write_report(results.parent, formats=["markdown"])
-    return file.read_text()
+    """The report in Markdown, made with that in HTML beside it."""
+    files = printed("report", results).splitlines()
+    assert files == [str(results.parent / "report" / f"report.{end}") for end in ("md", "html")]
+    return (results.parent / "report" / "report.md").read_text()
 
 
 def test_what_is_written_is_read_again(results):
@@ -110,16 +113,30 @@ def test_a_recorded_run_has_small_pictures_its_rows_and_no_patterns(results, tmp
     assert all((tmp_path / "kept" / name).stat().st_size < 40_000 for name in pictures)
 
 
-def test_the_page_is_one_file_of_well_formed_html(results, tmp_path):
-    path = tmp_path / "report.html"
-    assert printed("report", results, "--html", "--output", tmp_path) == f"{path}\n"
-    page = path.read_text()
+def test_the_page_is_one_file_of_well_formed_html(text, results):
+    page = (results.parent / "report" / "report.html").read_text()
     assert "Growth of &lt;ladders&gt;" in page
     body = page[page.index("<body>") : page.index("</html>")]
     parsed = ET.fromstring(re.sub(r"(<img [^>]*)>", r"\1/>", body))
     images = [image.attrib["src"] for image in parsed.iter("img")]
     assert len(images) == 8
     assert all(source.startswith("data:image/png;base64,iVBOR") for source in images)
+
+
+def test_one_format_is_written_where_it_is_asked_for(results, tmp_path, monkeypatch):
+    def written(results, output, *, formats, smallest):
+        return [output / name for name in formats]
+
+    monkeypatch.setattr("sparsebody.study.reports.write_report", written)
+    for name in ("html", "markdown"):
+        options = (f"--{name}", "--output", tmp_path)
+        assert printed("report", results, *options) == f"{tmp_path / name}\n"
+
+
+@pytest.mark.parametrize("text", ["2.5e-3", "-1.7", "+3"])
+def test_numbers_of_a_table_are_aligned_whatever_their_sign(text, tmp_path):
+    page = write_html([Table(["value"], [[text]])], tmp_path / "page.html").read_text()
+    assert f'<td class="number">{text}</td>' in page
 
 
 def test_what_holds_no_results_is_an_error(tmp_path):

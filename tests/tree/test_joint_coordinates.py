@@ -79,8 +79,8 @@ def test_tracked_angles_keep_their_turns():
     tree = spanning_tree(system)
     state = system.initial_state
     q, qd = joint_coordinates(tree, state)
-    place = tree.first_position[tree.tree_index[system.joint("j4")]]
-    q[place] += 6.0 * np.pi
+    position = tree.first_position[tree.tree_index[system.joint("j4")]]
+    q[position] += 6.0 * np.pi
     turned = tree_state(tree, q, qd, time=2.0)
     assert turned.time == 2.0
     np.testing.assert_allclose(joint_coordinates(tree, turned)[0], q, atol=1e-12)
@@ -141,8 +141,8 @@ def grown(tree, q, name):
     """Rates that lengthen quaternions, which nothing shows of."""
     rate = np.zeros_like(q)
     if np.any(np.diff(tree.first_position) > np.diff(tree.first_velocity)):
-        place = tree.first_position[:-1, None] + np.arange(4)
-        rate[place] = 0.6 * q[place]
+        position = tree.first_position[:-1, None] + np.arange(4)
+        rate[position] = 0.6 * q[position]
     return rate
 
 

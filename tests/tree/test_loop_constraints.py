@@ -1,10 +1,11 @@
 import itertools
+from functools import cache
 
 import networkx as nx
 import numpy as np
 import pytest
 from oracles import loop_system
-from overconstrained import random_mechanism
+from overconstrained import random_system
 from random_mechanisms import random_loops
 
 import sparsebody as sb
@@ -39,13 +40,13 @@ def four_bar(mechanism, base, at):
 def craft(far):
     """A four-bar on a body that flies far from the world's origin, spinning."""
     mechanism = sb.Mechanism("craft", gravity=[0, 0, 0])
-    place = far * np.array([1.0, 0.7, -0.4])
-    mechanism.add_body("hull", mass=20.0, inertia=[9.0, 8.0, 7.0], position=place)
-    four_bar(mechanism, "hull", place + np.array([0.3, 0.5, -0.2]))
+    position = far * np.array([1.0, 0.7, -0.4])
+    mechanism.add_body("hull", mass=20.0, inertia=[9.0, 8.0, 7.0], position=position)
+    four_bar(mechanism, "hull", position + np.array([0.3, 0.5, -0.2]))
     system = mechanism.compile()
     state, turn = system.initial_state, np.array([0.3, -0.8, 0.5])
     velocity = np.concatenate(
-        [np.tile(turn, (4, 1)), np.cross(turn, state.position - place)], axis=1
+        [np.tile(turn, (4, 1)), np.cross(turn, state.position - position)], axis=1
     )
     return system, state.with_(velocity=velocity)
 
@@ -57,13 +58,18 @@ def rounding(system, state, coordinates):
     return np.abs(loop_equations(problem, coordinates=coordinates).matrix - near).max()
 
 
+@cache
+def loop_problem(seed):
+    """A random mechanism with a spanning tree, and rows, K and k of its loop joints."""
+    system, choice = random_system(seed), list(TREE_CHOICES)[seed % len(TREE_CHOICES)]
+    problem = TreeProblem(spanning_tree(system, choice), sb.consistent_state(system), None, 0.1)
+    return problem, *loop_system(problem)
+
+
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_loop_equations_are_the_same_in_all_coordinates(coordinates):
     for seed in range(1, 60):
-        system = random_mechanism(seed).compile()
-        choice = list(TREE_CHOICES)[seed % len(TREE_CHOICES)]
-        problem = TreeProblem(spanning_tree(system, choice), sb.consistent_state(system), None, 0.1)
-        rows, K, k = loop_system(problem)
+        problem, rows, K, k = loop_problem(seed)
         result = loop_equations(problem, coordinates=coordinates)
         order = np.searchsorted(rows.row, result.clusters.row)
         np.testing.assert_allclose(result.matrix, K[order], atol=1e-12 * np.abs(K).max(initial=1.0))
@@ -139,11 +145,15 @@ def paths(tree):
     return result
 
 
+@cache
+def system_of_loops(seed):
+    return random_loops(np.random.default_rng(seed), 14, 5).compile()
+
+
 @pytest.mark.parametrize("choice", TREE_CHOICES)
 def test_clusters_are_what_common_joints_connect(choice):
     for seed in range(20):
-        mechanism = random_loops(np.random.default_rng(seed), 14, 5)
-        tree = spanning_tree(mechanism.compile(), choice)
+        tree = spanning_tree(system_of_loops(seed), choice)
         graph, path = nx.Graph(), paths(tree)
         graph.add_nodes_from(path)
         graph.add_edges_from(
@@ -160,13 +170,13 @@ def test_clusters_are_what_common_joints_connect(choice):
 @pytest.mark.parametrize("choice", TREE_CHOICES)
 def test_the_cluster_numbering_is_regular_and_clusters_are_consecutive_in_it(choice):
     for seed in range(20):
-        tree = spanning_tree(random_mechanism(5 * seed + 2).compile(), choice)
+        tree = spanning_tree(random_system(5 * seed + 2), choice)
         clusters = loop_clusters(tree)
-        place = np.argsort(clusters.joint_order)
+        position = np.argsort(clusters.joint_order)
         inner = tree.parent >= 0
-        assert np.all(place[tree.parent[inner]] < place[inner])
+        assert np.all(position[tree.parent[inner]] < position[inner])
         for c in range(clusters.n_clusters):
-            own = np.sort(place[clusters.joints(c)])
+            own = np.sort(position[clusters.joints(c)])
             assert np.array_equal(own, np.arange(own[0], own[-1] + 1))
         assert sorted(clusters.velocity_order) == list(range(tree.n_velocities))
 

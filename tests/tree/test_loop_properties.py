@@ -2,8 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from linkages import at_start
-from overconstrained import figure_8_2_a, hinge, linkage, random_mechanism
+from overconstrained import figure_8_2_a, hinge, linkage, random_system
 from random_mechanisms import random_tree
 
 import sparsebody as sb
@@ -116,7 +115,8 @@ def test_configurations_of_random_loops_are_closed_and_keep_the_independent_coor
 
 def test_the_rank_of_k_is_that_of_all_rows_less_those_of_the_tree():
     for seed in range(60):
-        system, state = at_start(random_mechanism(seed))
+        system = random_system(seed)
+        state = sb.consistent_state(system)
         tree = spanning_tree(system)
         K = loop_equations(TreeProblem(tree, state)).matrix
         expected = np.linalg.matrix_rank(K, tol=1e-9) if K.size else 0

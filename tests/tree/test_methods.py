@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import oracles
 import pytest
@@ -32,6 +34,15 @@ def loaded_tree(seed, n_bodies=12):
     return mechanism.compile(), rng
 
 
+@cache
+def loaded_motion(seed):
+    """A loaded tree with forces on its bodies, and how it moves by the sparse system."""
+    system, rng = loaded_tree(seed)
+    force = rng.normal(size=(system.n_bodies, 6))
+    return system, force, sb.forward_dynamics(system, system.initial_state, body_force=force)
+
+
+@cache
 def prescribed_tree(seed):
     """A random tree with some coordinates prescribed, at a state that fits."""
     rng = np.random.default_rng(seed)
@@ -51,11 +62,9 @@ def prescribed_tree(seed):
 @pytest.mark.parametrize("method", TREE_METHODS)
 def test_trees_move_as_the_sparse_system_says(method, choice):
     for seed in range(8):
-        system, rng = loaded_tree(seed)
-        force = rng.normal(size=(system.n_bodies, 6))
-        state = system.initial_state
-        expected = sb.forward_dynamics(system, state, body_force=force)
-        result = sb.forward_dynamics(system, state, method=method, tree=choice, body_force=force)
+        system, force, expected = loaded_motion(seed)
+        options = {"method": method, "tree": choice, "body_force": force}
+        result = sb.forward_dynamics(system, system.initial_state, **options)
         assert_same_dynamics(result, expected, 1e-11)
 
 

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from page_documents import quaternions, unpacked
 
 import sparsebody as sb
-from sparsebody.errors import ShapeError, UnknownNameError
+from sparsebody.errors import ShapeError, SimulationError, UnknownNameError
 from sparsebody.kinematics.joint_motion import body_rotations, world_wrenches
 from sparsebody.viewer import motion_page
 
@@ -21,12 +23,31 @@ def test_poses_on_the_page_are_those_of_the_trajectory(motion):
     n, shape = header["n_frames"], trajectory.position.shape
     level = page["position"].reshape(shape)
     low, step = (page[f"position_{part}"].reshape(shape[1:]) for part in ("low", "step"))
-    place = page["center"] + low + step * level
-    assert np.abs(place - trajectory.position).max() < 2e-5 * np.ptp(trajectory.position)
+    points = page["center"] + low + step * level
+    assert np.abs(points - trajectory.position).max() < 2e-5 * np.ptp(trajectory.position)
     q = quaternions(page["orientation"].reshape(n, -1, 3))
     cosine = np.abs(np.sum(q * trajectory.orientation, axis=2))
     assert cosine.min() > 1 - 1e-9
     np.testing.assert_array_equal(page["time"], trajectory.time)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(1, [0.0]), (2, [0.0, 0.5]), (3, [0.0, 0.25, 0.5])])
+def test_frames_are_equally_spaced_in_time(motion, n, expected):
+    _, page = unpacked(motion_page(*motion, n_frames=n).document)
+    np.testing.assert_allclose(page["time"], expected, rtol=1e-12)
+
+
+def test_frames_of_a_motion_of_nanoseconds_are_not_its_first_ones(motion):
+    system, trajectory = motion
+    short = replace(trajectory, time=trajectory.time * 1e-9)
+    _, page = unpacked(motion_page(system, short, n_frames=3).document)
+    np.testing.assert_allclose(page["time"], [0.0, 0.25e-9, 0.5e-9], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, -1])
+def test_less_than_one_frame_is_refused(motion, n):
+    with pytest.raises(SimulationError, match="choose at least one"):
+        motion_page(*motion, n_frames=n)
 
 
 def test_vertices_on_the_page_are_those_of_the_mesh():

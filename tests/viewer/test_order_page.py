@@ -29,9 +29,31 @@ def test_bodies_and_joints_keep_their_names_and_places():
     header, page = unpacked(order_page(mechanism).document)
     system = mechanism.compile()
     assert header["names"][: header["n_bodies"]] == list(system.body_names)
-    place = page["place"][np.argsort(page["order"])]
-    bodies = place[: system.n_bodies]
+    position = page["place"][np.argsort(page["order"])]
+    bodies = position[: system.n_bodies]
     assert len(np.unique(bodies.round(6), axis=0)) == system.n_bodies
+
+
+def test_places_are_in_the_plane_of_motion_whatever_the_direction_of_gravity():
+    """The axis of both revolutes is y exactly, and so is gravity: nothing tells what is upwards."""
+    mechanism = sb.Mechanism("flat", gravity=(0.0, -9.81, 0.0))
+    mechanism.add_body("a", mass=1.0, inertia=[0.1, 0.1, 0.1], position=(0.5, 0.0, 0.0))
+    mechanism.add_body("b", mass=1.0, inertia=[0.1, 0.1, 0.1], position=(1.0, 0.0, 0.5))
+    z_to_y = (0.5, -0.5, -0.5, -0.5)
+    for ends, points in (
+        ((sb.WORLD, "a"), ((0.0, 0.0, 0.0), (-0.5, 0.0, 0.0))),
+        (("a", "b"), ((0.5, 0.0, 0.0), (0.0, 0.0, -0.5))),
+    ):
+        first, second = (sb.Frame(point, z_to_y) for point in points)
+        mechanism.add_joint(
+            ends[1], sb.Revolute(), *ends, predecessor_frame=first, successor_frame=second
+        )
+    _, page = unpacked(order_page(mechanism).document)
+    place = page["place"][np.argsort(page["order"])]  # of both bodies, then both joints
+    distances = np.linalg.norm(place[:, None] - place, axis=2)
+    points = np.array([[0.5, 0.0], [1.0, 0.5], [0.0, 0.0], [1.0, 0.0]])
+    expected = np.linalg.norm(points[:, None] - points, axis=2)
+    np.testing.assert_allclose(distances, expected, atol=1e-6)
 
 
 def test_what_is_too_large_or_unknown_is_refused():

@@ -8,14 +8,14 @@ from sparsebody.viewer.page_file import document, packed_quaternions, quantized
 def test_a_document_is_read_back_as_it_was_written():
     rng = np.random.default_rng(0)
     levels = rng.integers(0, 65536, (7, 5)).astype(np.uint16)
-    time, place = rng.normal(size=7), rng.normal(size=(3, 2))
+    time, position = rng.normal(size=7), rng.normal(size=(3, 2))
     flags, index = np.array([True, False, True]), np.array([-1, 5], dtype=np.intp)
-    arrays = {"a": levels, "time": time, "b": place, "c": flags, "d": index}
+    arrays = {"a": levels, "time": time, "b": position, "c": flags, "d": index}
     header, read = unpacked(document({"title": "α"}, arrays))
     assert header["title"] == "α"
     for name in ("a", "time", "c", "d"):  # exactly
         np.testing.assert_array_equal(read[name], arrays[name])
-    np.testing.assert_allclose(read["b"], place, rtol=6e-8)
+    np.testing.assert_allclose(read["b"], position, rtol=6e-8)
 
 
 def test_quantized_numbers_err_by_half_a_step_of_their_own_range():

@@ -73,8 +73,8 @@ def screenshot(driver):
 
 def test_bodies_are_where_the_trajectory_says(opened, trajectory):
     for index in (0, 37, 100):
-        places = value(opened, f"(page.setTime({trajectory.time[index]}), page.positions())")
-        error = np.abs(np.array(places) - trajectory.position[index]).max()
+        positions = value(opened, f"(page.setTime({trajectory.time[index]}), page.positions())")
+        error = np.abs(np.array(positions) - trajectory.position[index]).max()
         assert error < 3e-5 * np.ptp(trajectory.position)
 
 
@@ -87,11 +87,11 @@ def test_the_space_bar_plays_and_pauses(opened, trajectory):
     while value(opened, "page.frames") < before + 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     ActionChains(opened).send_keys(Keys.SPACE).perform()
-    now, places = value(opened, "[page.playback.time, page.positions()]")
+    now, positions = value(opened, "[page.playback.time, page.positions()]")
     assert value(opened, "page.frames") >= before + 3
     assert 0.0 < now <= 1.0
     body = trajectory.position[:, 0, 1]  # between records motions are interpolated linearly
-    assert places[0][1] == pytest.approx(np.interp(now, trajectory.time, body), abs=1e-4)
+    assert positions[0][1] == pytest.approx(np.interp(now, trajectory.time, body), abs=1e-4)
     shown = opened.find_element("id", "clock").text
     assert shown.startswith(f"{now:.3f}")
 

@@ -6,7 +6,8 @@ import pytest
 from page_documents import unpacked
 
 import sparsebody as sb
-from sparsebody.errors import ModelError
+from sparsebody.errors import ModelError, SimulationError
+from sparsebody.viewer import page_of
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +78,13 @@ def test_in_a_notebook_nothing_is_written(trajectory, capsys, monkeypatch, tmp_p
     page = trajectory.show()
     assert page._repr_html_().startswith("<iframe")
     assert (capsys.readouterr().out, list(tmp_path.iterdir())) == ("", [])
+
+
+def test_a_mode_that_does_not_exist_is_named():
+    system = sb.build("beam", elements=3).compile()
+    modes = sb.modes(system, sb.equilibrium(system).state, n=2)
+    with pytest.raises(SimulationError, match="there is no mode 2; give 0 to 1"):
+        page_of(modes, mode=2)
 
 
 def test_other_things_are_refused():

@@ -31,26 +31,26 @@ def uicker_kahn_forward(links: Links, motion: Motion) -> FloatArray:
 
 @kernel
 def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
-    """Return H (n, n) and all that does not depend on qdd (n,), link by link."""
-    n, kind = links.parent.size, motion.qd.dtype
+    """Return H (n, n) and h (n,), all that does not depend on qdd, link by link."""
+    n, dtype = links.parent.size, motion.qd.dtype
     A = homogeneous(links, motion)
     dA, ddA, W = np.empty_like(A), np.empty_like(A), np.empty_like(A)
-    first, from_k = np.empty_like(A), np.empty_like(A)
-    dW, ddW = np.empty((n, n, 4, 4), kind), np.empty((n, n, 4, 4), kind)
-    H, h = np.zeros((n, n), kind), np.zeros(n, kind)
+    own, from_k = np.empty_like(A), np.empty_like(A)  # own: dW_j/dq_j
+    dW, ddW = np.empty((n, n, 4, 4), dtype), np.empty((n, n, 4, 4), dtype)
+    H, h = np.zeros((n, n), dtype), np.zeros(n, dtype)
     for i in range(n):
         dA[i] = A[i] @ links.generator[i]
         ddA[i] = dA[i] @ links.generator[i]
         W[i] = product_from(W, links.parent[i], A[i])
     for j in range(n):
-        first[j] = product_from(W, links.parent[j], dA[j])
+        own[j] = product_from(W, links.parent[j], dA[j])
         k, inner_link = j, -1
         while k >= 0:  # from_k[k] is the transform from link j to link k
             if k == j:
-                from_k[k], dW[j, k] = links.base, first[k]
+                from_k[k], dW[j, k] = links.base, own[k]
             else:
                 from_k[k] = A[j] if inner_link == j else A[inner_link] @ from_k[inner_link]
-                dW[j, k] = first[k] @ from_k[k]
+                dW[j, k] = own[k] @ from_k[k]
             k, inner_link = links.parent[k], k
         l = j
         while l >= 0:  # ddW[k, l] = d2 W_j / dq_k dq_l, k not after l, both on the path to link j
@@ -93,13 +93,13 @@ def _add_link(
 @kernel
 def waters(links: Links, motion: Motion) -> FloatArray:
     """Return tau_i (n,), the sums of Tr(dW_j/dq_i J_j ddW_j') - m_j g' dW_j/dq_i r_j over j."""
-    n, kind = links.parent.size, motion.qd.dtype
-    A, first, ddW = _outwards(links, motion)
-    tau, by_q = np.zeros(n, kind), np.empty((n, n, 4, 4), kind)  # dW_j/dq_i
+    n, dtype = links.parent.size, motion.qd.dtype
+    A, own, ddW = _outwards(links, motion)
+    tau, by_q = np.zeros(n, dtype), np.empty((n, n, 4, 4), dtype)  # dW_j/dq_i
     for j in range(n):
         i, r = j, center_of_mass(links, j)
         while i >= 0:
-            by_q[j, i] = first[j] if i == j else by_q[links.parent[j], i] @ A[j]
+            by_q[j, i] = own[j] if i == j else by_q[links.parent[j], i] @ A[j]
             tau[i] += np.trace(by_q[j, i] @ links.pseudo_inertia[j] @ ddW[j].T)
             tau[i] -= links.mass[j] * (motion.gravity @ (by_q[j, i] @ r)[:3])
             i = links.parent[i]
@@ -109,14 +109,14 @@ def waters(links: Links, motion: Motion) -> FloatArray:
 @kernel
 def hollerbach_4x4(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,) = Tr(dW_i/dq_i D_i) - g' dW_i/dq_i c_i, with D and c by recursion inwards."""
-    n, kind = links.parent.size, motion.qd.dtype
-    A, first, ddW = _outwards(links, motion)
-    D, tau = np.empty((n, 4, 4), kind), np.empty(n, kind)
-    c = links.pseudo_inertia[:, 3].copy()  # m r, known from the start
+    n, dtype = links.parent.size, motion.qd.dtype
+    A, own, ddW = _outwards(links, motion)
+    D, tau = np.empty((n, 4, 4), dtype), np.empty(n, dtype)
+    c = links.pseudo_inertia[:, 3].copy()  # of each link: (m r, m)
     for i in range(n):
         D[i] = links.pseudo_inertia[i] @ ddW[i].T
     for i in range(n - 1, -1, -1):
-        tau[i] = np.trace(first[i] @ D[i]) - motion.gravity @ (first[i] @ c[i])[:3]
+        tau[i] = np.trace(own[i] @ D[i]) - motion.gravity @ (own[i] @ c[i])[:3]
         p = links.parent[i]
         if p >= 0:
             D[p] += A[i] @ D[i]
@@ -128,35 +128,35 @@ def hollerbach_4x4(links: Links, motion: Motion) -> FloatArray:
 def _outwards(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return A, dW_i/dq_i and the second time derivatives of W_i: (n, 4, 4) each."""
     A = homogeneous(links, motion)
-    W, first = np.empty_like(A), np.empty_like(A)
+    W, own = np.empty_like(A), np.empty_like(A)
     dW, ddW = np.zeros(A.shape, A.dtype), np.zeros(A.shape, A.dtype)
     for i in range(A.shape[0]):
         p, qd = links.parent[i], motion.qd[i]
         dA = A[i] @ links.generator[i]
         ddA = dA @ links.generator[i]
         W[i] = product_from(W, p, A[i])
-        first[i] = product_from(W, p, dA)
+        own[i] = product_from(W, p, dA)
         if p >= 0:
             dW[i] = dW[p] @ A[i]
             ddW[i] = ddW[p] @ A[i]
             ddW[i] += dW[p] @ dA * (2 * qd)
-        dW[i] += first[i] * qd
+        dW[i] += own[i] * qd
         ddW[i] += product_from(W, p, ddA) * (qd * qd)
-        ddW[i] += first[i] * motion.qdd[i]
-    return A, first, ddW
+        ddW[i] += own[i] * motion.qdd[i]
+    return A, own, ddW
 
 
 @kernel
 def hollerbach_3x3(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,), of revolute joints Tr(dW_i/dq_i D_i) - g' dW_i/dq_i c_i.
 
-    D_i, e_i and c_i are the integrals of y a', a' and y over link i and all after it, where y is a
-    point's position in frame i and a its acceleration in the base's. Of prismatic joints it is
-    z . (e_i - m g).
+    D_i, e_i and c_i are the integrals of y a', a and y over the mass m of link i and its subtree,
+    where y is a point's position in frame i and a its acceleration in base axes. Of prismatic
+    joints tau is z . (e_i - m g).
     """
-    n, kind = links.parent.size, motion.qd.dtype
+    n, dtype = links.parent.size, motion.qd.dtype
     W, ddW, acceleration = _rotations_outwards(links, motion)
-    D, e, tau = np.empty((n, 3, 3), kind), np.empty((n, 3), kind), np.empty(n, kind)
+    D, e, tau = np.empty((n, 3, 3), dtype), np.empty((n, 3), dtype), np.empty(n, dtype)
     c, m = links.moment.copy(), links.mass.copy()
     for i in range(n):
         D[i] = links.pseudo_inertia[i, :3, :3].copy() @ ddW[i].T + np.outer(c[i], acceleration[i])
@@ -181,9 +181,9 @@ def hollerbach_3x3(links: Links, motion: Motion) -> FloatArray:
 @kernel
 def _rotations_outwards(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return rotations (n, 3, 3), their second derivatives, and origins' accelerations (n, 3)."""
-    n, kind = links.parent.size, motion.qd.dtype
-    W, dW, ddW = np.empty((n, 3, 3), kind), np.zeros((n, 3, 3), kind), np.zeros((n, 3, 3), kind)
-    acceleration = np.zeros((n, 3), kind)
+    n, dtype = links.parent.size, motion.qd.dtype
+    W, dW, ddW = np.empty((n, 3, 3), dtype), np.zeros((n, 3, 3), dtype), np.zeros((n, 3, 3), dtype)
+    acceleration = np.zeros((n, 3), dtype)
     for i in range(n):
         p, R, Q = links.parent[i], motion.rotation[i], links.generator[i, :3, :3].copy()
         qd, qdd = motion.qd[i], motion.qdd[i]

@@ -1,10 +1,14 @@
-"""Equations of motion from those of the links, and the steps that other formulations share.
+"""Formulations by forces and partial velocities of links: Newton-Euler, Gibbs-Appell, Kane.
 
 Recursive Newton-Euler in link coordinates: Luh, Walker, Paul (1980); Craig (2005), sec. 6.5. With
 Cartesian tensors: Balafoutis, Patel, Misra (1988). In four stages, on spatial vectors: after
 Vukobratovic, Stepanenko (1973). Forward dynamics from inverse dynamics and the inertia matrix:
 Walker, Orin (1982). From the acceleration energy, dG/dqdd = Q: Gibbs (1879), Appell (1900), Popov.
 From partial velocities, with Euler parameters for rotations: Kane, Levinson (1985).
+
+A link has the angular velocity w, its rate dw, and the acceleration dv of its origin less gravity,
+all in its own axes. In forward dynamics `motion.qdd` holds the joint forces tau. Zero, one and the
+unit vectors come from the unit matrix `links.base`, so that kernels run on any kind of number.
 """
 
 import numpy as np
@@ -65,7 +69,10 @@ def next_link(links: Links, motion: Motion, i: int, dv: FloatArray, rates: Float
 def with_joint(
     revolute: bool, qd: float, qdd: float, w: FloatArray, dw: FloatArray, dv: FloatArray
 ) -> Rates:
-    """Return w, dw and dv of a link from those of its parent at its origin, all in link axes."""
+    """Return w, dw and dv of a link from those of its parent at its origin, all in link axes.
+
+    Revolute: dw += w x z qd + z qdd, w += z qd; prismatic: dv += 2 w x z qd + z qdd.
+    """
     if revolute:
         dw = np.array([dw[0] + w[1] * qd, dw[1] - w[0] * qd, dw[2] + qdd])
         w = np.array([w[0], w[1], w[2] + qd])
@@ -98,13 +105,13 @@ def carry_inwards(links: Links, motion: Motion, i: int, wrench: FloatArray) -> N
 
 @kernel
 def freedom(links: Links, i: int) -> int:
-    """Return the component along the joint: the rotation about z, or the translation along it."""
+    """Return the index of the joint force in a wrench: the moment about z, or the force along z."""
     return 2 if links.revolute[i] else 5
 
 
 @kernel
 def without_accelerations(links: Links, motion: Motion) -> Motion:
-    """Return the motion with qdd = 0, of which inverse dynamics makes the bias forces C."""
+    """Return the motion with qdd = 0, whose inverse dynamics are the bias forces C."""
     frames = motion.rotation, motion.translation, motion.euler
     qdd = np.full_like(motion.qd, links.base[3, 0])
     return Motion(*frames, motion.qd, qdd, motion.wrench, motion.gravity)
@@ -145,10 +152,10 @@ def _acceleration_tensor(w: FloatArray, dw: FloatArray) -> FloatArray:
 @kernel
 def vukobratovic_stepanenko(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,); everything is a 6-vector or a 6x6 matrix in link coordinates."""
-    n, kind = links.parent.size, motion.qd.dtype
-    X = np.empty((n, 6, 6), kind)  # motions, from parent to link coordinates
-    v, a = np.zeros((n, 6), kind), np.zeros((n, 6), kind)
-    f, tau, base = np.empty((n, 6), kind), np.empty(n, kind), np.zeros(6, kind)
+    n, dtype = links.parent.size, motion.qd.dtype
+    X = np.empty((n, 6, 6), dtype)  # motions, from parent to link coordinates
+    v, a = np.zeros((n, 6), dtype), np.zeros((n, 6), dtype)
+    f, tau, base = np.empty((n, 6), dtype), np.empty(n, dtype), np.zeros(6, dtype)
     base[3:] = -motion.gravity
     for i in range(n):  # stage 1: velocities and accelerations
         p = links.parent[i]
@@ -195,23 +202,23 @@ def walker_orin_1(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,); each column of H is one inverse dynamics without velocities and gravity."""
     n, zero = links.parent.size, links.base[3, 0]
     H, unit = np.empty((n, n), motion.qd.dtype), np.full_like(motion.qd, zero)
-    qd, weightless = np.full_like(motion.qd, zero), np.full_like(motion.gravity, zero)
-    unloaded = np.full_like(motion.wrench, zero)
+    qd, no_gravity = np.full_like(motion.qd, zero), np.full_like(motion.gravity, zero)
+    no_wrench = np.full_like(motion.wrench, zero)
     frames = motion.rotation, motion.translation, motion.euler
     for j in range(n):
         unit[j] = links.base[3, 3]
-        H[:, j] = luh_walker_paul(links, Motion(*frames, qd, unit, unloaded, weightless))
+        H[:, j] = luh_walker_paul(links, Motion(*frames, qd, unit, no_wrench, no_gravity))
         unit[j] = zero
-    return _accelerations(links, motion, H)
+    return _forward_dynamics(links, motion, H)
 
 
 @kernel
 def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
-    """Return qdd (n,); column j of H needs only the links that joint j moves, and half of it."""
-    n, kind = links.parent.size, motion.qd.dtype
-    H, moves = np.zeros((n, n), kind), np.zeros(n, np.bool_)
-    dw, dv = np.empty((n, 3), kind), np.empty((n, 3), kind)
-    wrench = np.empty((n, 6), kind)
+    """Return qdd (n,); column j of H needs only the links that joint j moves."""
+    n, dtype = links.parent.size, motion.qd.dtype
+    H, moves = np.zeros((n, n), dtype), np.zeros(n, np.bool_)
+    dw, dv = np.empty((n, 3), dtype), np.empty((n, 3), dtype)
+    wrench = np.empty((n, 6), dtype)
     for j in range(n):
         for i in range(n):
             p = links.parent[i]
@@ -233,14 +240,14 @@ def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
                 H[i, j] = wrench[i, freedom(links, i)]
                 if i > j:
                     carry_inwards(links, motion, i, wrench)
-    return _accelerations(links, motion, H)
+    return _forward_dynamics(links, motion, H)
 
 
 @kernel
 def walker_orin_3(links: Links, motion: Motion) -> FloatArray:
-    """Return qdd (n,); joint j moves all links after it as one composite body."""
-    n, kind = links.parent.size, motion.qd.dtype
-    H, wrench = np.zeros((n, n), kind), np.empty((n, 6), kind)
+    """Return qdd (n,); joint j moves its subtree of links as one composite rigid body."""
+    n, dtype = links.parent.size, motion.qd.dtype
+    H, wrench = np.zeros((n, n), dtype), np.empty((n, 6), dtype)
     mass, center, inertia = links.mass.copy(), links.com.copy(), links.inertia.copy()
     for j in range(n - 1, -1, -1):
         c, z = center[j], links.base[2, :3]
@@ -259,36 +266,39 @@ def walker_orin_3(links: Links, motion: Motion) -> FloatArray:
                 wrench[p] = links.base[3, 0]
                 carry_inwards(links, motion, i, wrench)
             i = p
-        _join(links, motion, j, mass, center, inertia)
-    return _accelerations(links, motion, H)
+        _add_composite(links, motion, j, mass, center, inertia)
+    return _forward_dynamics(links, motion, H)
 
 
 @kernel
-def _accelerations(links: Links, motion: Motion, H: FloatArray) -> FloatArray:
+def _forward_dynamics(links: Links, motion: Motion, H: FloatArray) -> FloatArray:
     """Return the solution of H qdd = tau - C, with C by inverse dynamics; `motion.qdd` is tau."""
     C = luh_walker_paul(links, without_accelerations(links, motion))
     return accelerations(H, C, motion.qdd)
 
 
 @kernel
-def _join(
+def _add_composite(
     links: Links, motion: Motion, j: int, mass: FloatArray, center: FloatArray, inertia: FloatArray
 ) -> None:
-    """Add composite body j to its parent: mass (n,), center (n, 3), inertia about it (n, 3, 3)."""
+    """Add composite body j to its parent p: mass (n,), center (n, 3), inertia about it (n, 3, 3).
+
+    I_p += R I_j R' + mu (d'd 1 - d d'), mu = m_j m_p / (m_j + m_p), d from center p to center j.
+    """
     p = links.parent[j]
     if p < 0:
         return
     R, total = motion.rotation[j], mass[p] + mass[j]
     share = mass[j] / total
-    gap = R @ center[j] + motion.translation[j] - center[p]
-    center[p] += gap * share
-    reduced = share * mass[p]
-    square = reduced * (gap @ gap)
+    d = R @ center[j] + motion.translation[j] - center[p]
+    center[p] += d * share
+    mu = share * mass[p]
+    square = mu * (d @ d)
     for a in range(3):
-        turned = R @ (inertia[j] @ R[a])  # column a of R I R'
+        column = R @ (inertia[j] @ R[a])  # column a of R I R'
         for b in range(a, 3):
-            inertia[p, b, a] += turned[b]
-            inertia[p, b, a] -= reduced * gap[b] * gap[a]
+            inertia[p, b, a] += column[b]
+            inertia[p, b, a] -= mu * d[b] * d[a]
             inertia[p, a, b] = inertia[p, b, a]
         inertia[p, a, a] += square
     mass[p] = total
@@ -315,29 +325,29 @@ def gibbs_appell_forward(links: Links, motion: Motion) -> FloatArray:
 def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """Return H (n, n), of which the lower triangle is filled, and h (n,).
 
-    The acceleration energy of link k, m w.w / 2 + e.J e / 2 + (omega x J omega).e, is quadratic in
-    qdd, since w = sum of beta_j qdd_j + w_0 and e = sum of alpha_j qdd_j + e_0. (Where the last
-    term is printed with a factor 2 beside the halves, that is a misprint.)
+    The acceleration energy of link k, m a.a / 2 + e.I e / 2 + (w x I w).e, is quadratic in qdd: its
+    angular acceleration is e = sum of alpha_j qdd_j + e_0, that of its center of mass c
+    a = sum of (beta_j + alpha_j x c) qdd_j + a_c, beta_j being that of its origin. Some prints have
+    a factor 2 in the last term, by mistake.
     """
-    n, kind = links.parent.size, motion.qd.dtype
-    alpha, beta = np.zeros((n, n, 3), kind), np.zeros((n, n, 3), kind)
-    H, h, at_com = np.zeros((n, n), kind), np.zeros(n, kind), np.empty((n, 3), kind)
+    n, dtype = links.parent.size, motion.qd.dtype
+    alpha, beta = np.zeros((n, n, 3), dtype), np.zeros((n, n, 3), dtype)
+    H, h, at_com = np.zeros((n, n), dtype), np.zeros(n, dtype), np.empty((n, 3), dtype)
     rates, bias = empty_rates(motion), without_accelerations(links, motion)
     for k in range(n):
         w, e_0, a_0 = outwards(links, bias, k, rates)
         _fill_coefficients(links, motion, k, alpha, beta)
         c, I, m = links.com[k], links.inertia[k], links.mass[k]
         torque = I @ e_0 + cross(w, I @ w)
-        force = (a_0 + accelerated(w, e_0, c)) * m
+        force = (a_0 + accelerated(w, e_0, c)) * m  # m a_c
         i = k
         while i >= 0:
-            about = alpha[k, i]
-            at_com[i] = beta[k, i] + cross(about, c)
-            turning, pushing = I @ about, at_com[i] * m
-            h[i] += about @ torque + at_com[i] @ force
+            at_com[i] = beta[k, i] + cross(alpha[k, i], c)
+            I_alpha, m_beta = I @ alpha[k, i], at_com[i] * m
+            h[i] += alpha[k, i] @ torque + at_com[i] @ force
             j = k
             while j >= i:
-                H[j, i] += alpha[k, j] @ turning + at_com[j] @ pushing
+                H[j, i] += alpha[k, j] @ I_alpha + at_com[j] @ m_beta
                 j = links.parent[j]
             i = links.parent[i]
     return H, h
@@ -359,11 +369,11 @@ def _fill_coefficients(
 
 @kernel
 def kane(links: Links, motion: Motion) -> FloatArray:
-    """Return tau (n,): partial velocities times forces of inertia, in base coordinates."""
-    n, kind = links.parent.size, motion.qd.dtype
-    frame, origin, axis = np.empty((n, 4), kind), np.empty((n, 3), kind), np.empty((n, 3), kind)
-    w, dw, dv = np.zeros((n, 3), kind), np.zeros((n, 3), kind), np.zeros((n, 3), kind)
-    tau, zero = np.zeros(n, kind), links.base[3, :3]
+    """Return tau (n,): partial velocities times inertia forces less applied ones, in base axes."""
+    n, dtype = links.parent.size, motion.qd.dtype
+    frame, origin, axis = np.empty((n, 4), dtype), np.empty((n, 3), dtype), np.empty((n, 3), dtype)
+    w, dw, dv = np.zeros((n, 3), dtype), np.zeros((n, 3), dtype), np.zeros((n, 3), dtype)
+    tau, zero = np.zeros(n, dtype), links.base[3, :3]
     for k in range(n):
         p = links.parent[k]
         if p >= 0:
@@ -376,37 +386,34 @@ def kane(links: Links, motion: Motion) -> FloatArray:
             frame[k], origin[k] = motion.euler[k], motion.translation[k]
             w_p, dw_p, a = zero, zero, zero
         z = _rotated(frame[k], links.base[2, :3])
-        relative, change = z * motion.qd[k], z * motion.qdd[k]
+        z_qd, z_qdd = z * motion.qd[k], z * motion.qdd[k]
         if links.revolute[k]:
-            w[k], dw[k] = w_p + relative, dw_p + (change + cross(w_p, relative))
+            w[k], dw[k] = w_p + z_qd, dw_p + (z_qdd + cross(w_p, z_qd))
         else:
             w[k], dw[k] = w_p, dw_p
-            a = a + (change + cross(w_p, relative) * 2)
+            a = a + (z_qdd + cross(w_p, z_qd) * 2)
         axis[k], dv[k] = z, a
         com, I, c = links.com[k], links.inertia[k], _rotated(frame[k], links.com[k])
         w_own, dw_own = _rotated_back(frame[k], w[k]), _rotated_back(frame[k], dw[k])
-        on_link = motion.wrench[k, 3:]  # about the origin, so moved to the center
-        moment = motion.wrench[k, :3] - cross(com, on_link)
+        applied = motion.wrench[k, 3:]
+        moment = motion.wrench[k, :3] - cross(com, applied)  # from the origin to the center
         torque = _rotated(frame[k], I @ dw_own + cross(w_own, I @ w_own) - moment)
-        push = (a + accelerated(w[k], dw[k], c) - motion.gravity) * links.mass[k]
-        push = push - _rotated(frame[k], on_link)
+        force = (a + accelerated(w[k], dw[k], c) - motion.gravity) * links.mass[k]
+        force = force - _rotated(frame[k], applied)
         i, center = k, origin[k] + c
         while i >= 0:
             if links.revolute[i]:
-                partial = cross(axis[i], center - origin[i])
-                tau[i] += axis[i] @ torque + partial @ push
+                partial = cross(axis[i], center - origin[i])  # velocity of the center for qd_i = 1
+                tau[i] += axis[i] @ torque + partial @ force
             else:
-                tau[i] += axis[i] @ push
+                tau[i] += axis[i] @ force
             i = links.parent[i]
     return tau
 
 
 @kernel
 def _rotated(e: FloatArray, r: FloatArray) -> FloatArray:
-    """Return r + 2 e4 (e x r) + 2 e x (e x r): Rodrigues' formula in Euler parameters e (4,).
-
-    Printed forms with another sine in the second or third term are no rotations.
-    """
+    """Return r + 2 e4 (e x r) + 2 e x (e x r): Rodrigues' formula in Euler parameters e (4,)."""
     twice = cross(e, r) * 2
     return r + (twice * e[3] + cross(e, twice))
 

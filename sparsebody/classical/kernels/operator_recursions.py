@@ -15,9 +15,9 @@ from sparsebody.classical.kernels.newton_euler import carry_inwards, cross, free
 @kernel
 def operator_inverse(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,) = H phi [M phi* (H* qdd + a) + b]; wrenches from outside are part of b."""
-    kind = motion.qd.dtype
+    dtype = motion.qd.dtype
     a, b = velocity_terms(links, motion)
-    alpha, tau = np.empty(a.shape, kind), np.empty(motion.qd.shape, kind)
+    alpha, tau = np.empty(a.shape, dtype), np.empty(motion.qd.shape, dtype)
     for i in range(tau.size):
         _carry_outwards(links, motion, i, alpha)
         alpha[i] += a[i]
@@ -32,10 +32,10 @@ def operator_inverse(links: Links, motion: Motion) -> FloatArray:
 @kernel
 def operator_forward(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,) = (1 - H psi K)* D^-1 [tau - H psi (K tau + P a + b)] - K* psi* a."""
-    kind = motion.qd.dtype
+    dtype = motion.qd.dtype
     a, z = velocity_terms(links, motion)
-    alpha, G = np.empty(a.shape, kind), np.empty(a.shape, kind)
-    P, qdd = links.spatial_inertia.copy(), np.empty(motion.qd.shape, kind)
+    alpha, G = np.empty(a.shape, dtype), np.empty(a.shape, dtype)
+    P, qdd = links.spatial_inertia.copy(), np.empty(motion.qd.shape, dtype)
     for i in range(qdd.size - 1, -1, -1):
         j = freedom(links, i)
         for row in range(6):

@@ -26,7 +26,7 @@ class GalleryEntry:
     function: Callable[..., Mechanism]  # every parameter has a default
     size_parameters: tuple[str, ...] = ()  # that set the number of bodies
     points: Points = field(default_factory=dict)
-    """Points that published results speak of: body and place in its frame [m]."""
+    """Points that published results speak of: body and position in its frame [m]."""
 
     @property
     def summary(self) -> str:

@@ -48,13 +48,13 @@ def ladder(
     rng = np.random.default_rng(seed)
     reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
     s, r = np.arange(rungs, dtype=float)[:, None], np.array([0.0, 1.0])
-    place = rng.uniform(-1, 1, (rungs, 5, 3)) * reach  # of two bars, their left joints, the rung
-    place[:, :, 0] += np.hstack([s, s, s - 0.5, s - 0.5, s])
-    place[:, :, 1] += np.hstack([r, r, 0.5])
+    x = rng.uniform(-1, 1, (rungs, 5, 3)) * reach  # of two bars, their left joints, the rung
+    x[:, :, 0] += np.hstack([s, s, s - 0.5, s - 0.5, s])
+    x[:, :, 1] += np.hstack([r, r, 0.5])
 
     mechanism = Mechanism("ladder", gravity)
     names = interleaved(*(numbered(f"bar-{{}}-{side}", range(rungs)) for side in (0, 1)))
-    bar = _add_boxes(mechanism, names, BAR, place[:, :2].reshape(-1, 3), 1.0)
+    bar = _add_boxes(mechanism, names, BAR, x[:, :2].reshape(-1, 3), 1.0)
     left, right = bar[0::2], bar[1::2]
     # two rails and a rung in turn, with the base instead of the first rails
     k = np.arange(rungs)
@@ -65,7 +65,7 @@ def ladder(
         joint_type,
         np.stack([left - 2, right - 2, left], axis=1).clip(-1).ravel(),  # -1 is the world
         np.stack([left, right, right], axis=1).ravel(),
-        point=place[:, 2:].reshape(-1, 3),
+        point=x[:, 2:].reshape(-1, 3),
         compliance=compliance,
     )
     return mechanism
@@ -91,18 +91,18 @@ def tube(
     mechanism = Mechanism("tube", gravity)
     s, r = np.indices((rings, rails)).reshape(2, -1)
     angle, radius = 2 * np.pi * r / rails, 0.5 / math.sin(math.pi / rails)
-    place = np.stack([s, radius * np.cos(angle), radius * np.sin(angle)], axis=1)
-    bar = _add_boxes(mechanism, numbered("bar-{}-{}", s, r), BAR, place, 1.0)
+    x = np.stack([s, radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    bar = _add_boxes(mechanism, numbered("bar-{}-{}", s, r), BAR, x, 1.0)
     grid = bar.reshape(rings, rails)
     along, beside = grid[1:].ravel(), np.roll(grid, -1, axis=1).ravel()
-    mechanism.add_joint("base", joint_type, WORLD, "bar-0-0", point=place[0] - [0.5, 0, 0], axis=X)
+    mechanism.add_joint("base", joint_type, WORLD, "bar-0-0", point=x[0] - [0.5, 0, 0], axis=X)
     for name, first, second in (("rail", bar[: len(along)], along), ("hoop", bar, beside)):
         mechanism.add_joints(
             numbered(f"{name}-{{}}-{{}}", s[first], r[first]),
             joint_type,
             first,
             second,
-            point=(place[first] + place[second]) / 2,
+            point=(x[first] + x[second]) / 2,
             axis=X,
         )
     return mechanism
@@ -166,8 +166,8 @@ def lattice(
     joint_type = JOINT_TYPES[joint]()
     mechanism = Mechanism("lattice", gravity)
     cell = np.indices((rows, columns, layers)).reshape(3, -1)
-    place = cell[[1, 0, 2]].T.astype(float)
-    cube = _add_boxes(mechanism, numbered(NAME, *cell), CUBE, place, 1.0)
+    x = cell[[1, 0, 2]].T.astype(float)
+    cube = _add_boxes(mechanism, numbered(NAME, *cell), CUBE, x, 1.0)
     grid, pairs = cube.reshape(rows, columns, layers), np.full((3, 2, rows, columns, layers), -1)
     pairs[0, :, :, :-1] = grid[:, :-1], grid[:, 1:]  # each with the next along x, y and z in turn
     pairs[1, :, :-1] = grid[:-1], grid[1:]
@@ -175,7 +175,7 @@ def lattice(
     first, second = pairs.reshape(3, 2, -1).transpose(1, 2, 0).reshape(2, -1)
     first, second = first[first >= 0], second[second >= 0]
     rng = np.random.default_rng(seed)
-    chosen = _kept(first, second, keep, rng)
+    chosen = _remaining_pairs(first, second, keep, rng)
     first, second = first[chosen], second[chosen]
     reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
     mechanism.add_joint("base", joint_type, WORLD, mechanism.body_names[0], point=(-0.5, 0.0, 0.0))
@@ -184,13 +184,15 @@ def lattice(
         joint_type,
         first,
         second,
-        point=(place[first] + place[second]) / 2 + reach * rng.uniform(-1, 1, (len(first), 3)),
+        point=(x[first] + x[second]) / 2 + reach * rng.uniform(-1, 1, (len(first), 3)),
         compliance=compliance,
     )
     return mechanism
 
 
-def _kept(first: IntArray, second: IntArray, keep: Share, rng: np.random.Generator) -> IntArray:
+def _remaining_pairs(
+    first: IntArray, second: IntArray, keep: Share, rng: np.random.Generator
+) -> IntArray:
     """Return which pairs stay: a random spanning tree and a random part of the others."""
     if keep == 1.0 or len(first) == 0:
         return np.arange(len(first))
@@ -375,8 +377,8 @@ def compliant_lattice(
     """
     mechanism = Mechanism("compliant-lattice", gravity)
     r, c = np.indices((rows, columns)).reshape(2, -1)
-    place = pitch * np.stack([c, np.zeros(len(c)), -r], axis=1)
-    _add_boxes(mechanism, numbered("cube-{}-{}", r, c), (pitch / 2,) * 3, place, mass)
+    x = pitch * np.stack([c, np.zeros(len(c)), -r], axis=1)
+    _add_boxes(mechanism, numbered("cube-{}-{}", r, c), (pitch / 2,) * 3, x, mass)
     for column in range(columns):
         mechanism.add_joint(f"hold-{column}", Fixed(), WORLD, f"cube-0-{column}")
     section = rectangle(E, thickness, thickness)

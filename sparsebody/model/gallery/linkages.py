@@ -37,15 +37,15 @@ def four_bar(
     """
     O, Q = np.zeros(3), np.array([ground, 0.0, 0.0])
     A = crank * np.array([math.cos(angle), math.sin(angle), 0.0])
-    gap = Q - A  # B is where circles about A and Q meet, left of the line between
-    distance = float(np.linalg.norm(gap))
+    AQ = Q - A  # B is where circles about A and Q meet, left of the line between
+    distance = float(np.linalg.norm(AQ))
     if not abs(coupler - rocker) < distance < coupler + rocker:
         raise errors.ModelError(
             f"angle is {angle}: coupler ({coupler} m) and rocker ({rocker} m) do not meet across "
             f"{distance:.6g} m; give another angle or other lengths"
         )
     along = (distance**2 + coupler**2 - rocker**2) / (2 * distance)
-    B = A + (along * gap + math.sqrt(coupler**2 - along**2) * _left(gap)) / distance
+    B = A + (along * AQ + math.sqrt(coupler**2 - along**2) * _left(AQ)) / distance
     # coupler and rocker give the same velocity to B
     matrix = np.column_stack([_left(B - A), -_left(B - Q)])[:2]
     rates = np.linalg.solve(matrix, -speed * _left(A)[:2])

@@ -194,7 +194,7 @@ def site_frame(source: RobotSource, site: int) -> tuple[str, Frame]:
 
 
 def add_distances(mechanism: Mechanism, source: RobotSource) -> None:
-    """Add a constant distance for every straight tendon whose length is held."""
+    """Add a constant distance for every straight tendon of constant length."""
     model = source.model
     for equality, tendon in source.constant_tendons.items():
         (first, start), (second, end) = _ends(source, tendon)

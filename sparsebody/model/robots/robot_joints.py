@@ -137,7 +137,7 @@ class FileJoint:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The joint that several joints of the file amount to; places in the world."""
+    """The joint that several joints of the file amount to; points and axes in world coordinates."""
 
     type: types.JointType
     point: FloatArray
@@ -166,9 +166,9 @@ Coordinates = Mapping[int, Coordinate]  # by joint of the file
 def add_joints(
     mechanism: Mechanism, source: RobotSource, constants: Mapping[int, float]
 ) -> Coordinates:
-    """Add a joint for every body that has some; return the hinges and slides that it has kept.
+    """Add a joint for every body that has some; return the coordinates of its hinges and slides.
 
-    `constants` holds joints of the file that are kept at a distance from their initial position.
+    `constants` maps joints of the file to their constant distance from the initial position.
     """
     model, data = source.model, source.data
     coordinates: dict[int, Coordinate] = {}
@@ -247,7 +247,7 @@ def _single(joint_type: types.JointType) -> Callable[[list[FileJoint]], Layout]:
 
 
 def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
-    """Cylindrical where the axes are parallel; planar with one slide held where they are not."""
+    """Cylindrical if the axes are parallel, otherwise planar with one translation fixed."""
     hinge, slide = _of("hinge", joints)[0], _of("slide", joints)[0]
     along = float(hinge.body_axis @ slide.body_axis)
     if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= tolerances.AXIS_TOLERANCE:
@@ -260,7 +260,7 @@ def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
 
 
 def _two_slides(joints: list[FileJoint]) -> Layout | None:
-    """Planar with its angle held."""
+    """Planar with its angle fixed."""
     first, second = joints
     if not _perpendicular(joints):
         return None
@@ -349,9 +349,9 @@ def _common_point(joints: list[FileJoint]) -> FloatArray | None:
     arms = np.array([joint.anchor for joint in joints]) - joints[0].anchor
     across = np.array([np.eye(3) - np.outer(joint.axis, joint.axis) for joint in joints])
     shift = np.linalg.solve(across.sum(axis=0), np.einsum("nij,nj->i", across, arms))
-    gaps = np.linalg.norm(np.einsum("nij,nj->ni", across, shift - arms), axis=1)
+    distances = np.linalg.norm(np.einsum("nij,nj->ni", across, shift - arms), axis=1)
     size = max(float(np.max(np.linalg.norm(arms, axis=1))), 1e-3)
-    return joints[0].anchor + shift if gaps.max() <= tolerances.AXIS_TOLERANCE * size else None
+    return joints[0].anchor + shift if distances.max() <= tolerances.AXIS_TOLERANCE * size else None
 
 
 def _screwed(source: RobotSource, layout: Layout) -> Layout:
@@ -368,7 +368,7 @@ def _screwed(source: RobotSource, layout: Layout) -> Layout:
 
 
 def constant_joints(source: RobotSource) -> dict[int, float]:
-    """Return the joints held at a constant, as the distance from their initial position.
+    """Return the joints of constant coordinate, as the distance from their initial position.
 
     Couplings of joints or tendons are reported as unsupported.
     """
@@ -410,13 +410,13 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
         is_ball = kind == "connect" or data[10] == 0.0  # a weld without torque holds a point only
         if source.kind("mjtObj", model.eq_objtype[equality]) == "site":
             bodies = [int(model.site_bodyid[site]) for site in ids]
-            places = [(model.site_pos[site], model.site_quat[site]) for site in ids]
+            poses = [(model.site_pos[site], model.site_quat[site]) for site in ids]
         else:
             bodies = ids
             points = (data[:3], data[3:6]) if kind == "connect" else (data[3:6], data[:3])
             turn = NO_ROTATION if kind == "connect" else data[6:10]
-            places = [(points[0], turn), (points[1], NO_ROTATION)]
-        first, second = (source.frame(b, *at) for b, at in zip(bodies, places, strict=True))
+            poses = [(points[0], turn), (points[1], NO_ROTATION)]
+        first, second = (source.frame(b, *at) for b, at in zip(bodies, poses, strict=True))
         ends = [source.rigid_name(body) for body in bodies]
         if ends[0] == ends[1]:
             source.note("equality constraints within one rigid body are left out", repr(name))

@@ -84,8 +84,8 @@ class Classes:
         element = forest.links.ends[1, forest.closes]
         joint = forest.links.joint[forest.closes]
         group = g.group[1, joint]
-        normal = s.normal[s.planes.keys[element] // max(len(s.at_will.label), 1)]
-        turn = s.at_will.rotation[group] @ g.rotation[1, joint]
+        normal = s.normal[s.planes.keys[element] // max(len(s.space.label), 1)]
+        turn = s.space.rotation[group] @ g.rotation[1, joint]
         in_joint = np.einsum("kab,ka->kb", turn, normal)  # in the plane across z: normal x z
         is_along_x[joint] = np.abs(in_joint[:, 1]) > np.abs(in_joint[:, 0])
         return is_along_x
@@ -131,15 +131,15 @@ class Members:
 
     def __init__(self, classes: Classes) -> None:
         g, s = classes.geometry, classes.sliding
-        every = np.arange(len(s.at_will.label))
+        every = np.arange(len(s.space.label))
         lines, planes = s.begin.lines + s.lines.label, s.begin.planes + s.planes.label
-        at_will = s.begin.at_will + s.at_will.label
-        parts = np.concatenate([every, lines, planes, at_will])
+        space = s.begin.space + s.space.label
+        parts = np.concatenate([every, lines, planes, space])
         groups = np.concatenate([every, s.lines.group, s.planes.group, every])
         of_prismatic = (
             lines[s.lines.ends[0]],
             planes[s.planes.ends[0]],
-            at_will[g.group[0, s.joint]],
+            space[g.group[0, s.joint]],
         )
         prismatic = s.joint, s.joint[s.planes.edge], s.joint
         inside = np.flatnonzero(g.is_inside)
@@ -296,10 +296,10 @@ def _subgroup(classes: Classes, members: Members, kind: Kind, label: int) -> Sub
 def _element(
     classes: Classes, kind: Kind, of_class: IntArray, base: int
 ) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return axis and point as far as a joint on the base, or on what translates on it, tells."""
+    """Return axis and point, where a joint on the base or on what slides on it has them."""
     if kind in (Kind.RIGID, Kind.TRANSLATION):
         return None, None
-    g, label = classes.geometry, classes.sliding.at_will.label
+    g, label = classes.geometry, classes.sliding.space.label
     group, own = g.group[:, classes.forests[kind].links.joint[of_class]], g.bodies.label[base]
     side, k = np.nonzero(label[group] == label[own])
     best = [int(np.argmax(group[side, k] == own))]
@@ -327,14 +327,14 @@ def elements_on_bodies(
     g, s, links = classes.geometry, classes.sliding, classes.forests[kind].links
     joint = links.joint[edge]
     shown, own = g.group[side, joint], g.bodies.label[body]
-    turn = np.swapaxes(s.at_will.rotation[own], 1, 2) @ s.at_will.rotation[shown]
+    turn = np.swapaxes(s.space.rotation[own], 1, 2) @ s.space.rotation[shown]
     to_body = np.swapaxes(g.bodies.rotation[body], 1, 2)
     axis = g.rotation[side, joint][:, :, 2]
     if kind in (Kind.SPHERE, Kind.TRANSLATION):
         direction = np.zeros_like(axis)
     elif kind == Kind.PLANE_TRANSLATION:
-        normal = s.normal[s.planes.keys[links.ends[side, edge]] // len(s.at_will.label)]
-        direction = np.einsum("kba,kb->ka", s.at_will.rotation[own], normal)
+        normal = s.normal[s.planes.keys[links.ends[side, edge]] // len(s.space.label)]
+        direction = np.einsum("kba,kb->ka", s.space.rotation[own], normal)
     else:
         direction = np.einsum("kab,kb->ka", turn, axis)
     direction = np.einsum("kab,kb->ka", to_body, direction)
@@ -345,14 +345,14 @@ def elements_on_bodies(
         x = x + links.height[edge][:, None] * axis
     if kind == Kind.CYLINDER and len(s.joint):  # lines shared by groups that move along them
         along, n = s.directions.label[side, joint], len(s.directions.vector)
-        near, far = (
+        shown_line, own_line = (
             graph.find(s.lines.keys, graph.paired(group, along, n)) for group in (shown, own)
         )
-        moved = (shown != own) & (near >= 0) & (far >= 0)
-        near, far, x = near[moved], far[moved], x.copy()
-        in_part = np.einsum("kab,kb->ka", s.placed.rotation[near], x[moved])
-        in_part = in_part + s.placed.offset[near] - s.placed.offset[far]
-        x[moved] = np.einsum("kba,kb->ka", s.placed.rotation[far], in_part)
+        moved = (shown != own) & (shown_line >= 0) & (own_line >= 0)
+        shown_line, own_line, x = shown_line[moved], own_line[moved], x.copy()
+        in_part = np.einsum("kab,kb->ka", s.placed.rotation[shown_line], x[moved])
+        in_part = in_part + s.placed.offset[shown_line] - s.placed.offset[own_line]
+        x[moved] = np.einsum("kba,kb->ka", s.placed.rotation[own_line], in_part)
     return direction, np.einsum("kab,kb->ka", to_body, x - g.bodies.offset[body])
 
 

@@ -1,11 +1,23 @@
-"""Displacement subgroups, joints on rigid groups, and the links whose components are the classes.
+"""The graphs in which cycles are loops of joints within one displacement subgroup.
 
-Rigid groups are bodies that fixed joints hold together, the world being one. An element is a
-direction, a line or a point, compared to rounding, fixed in a body or in a *part* of the
-mechanism: a rigid group, or groups that prismatic joints connect along a line, in a plane, or in
-any directions. Prismatic joints come first and parts take part in larger subgroups as a whole, so
-that no loop is counted twice. They keep directions: all bodies that they connect, directly or not,
-share every direction, so directions are compared in the frame of the part that they connect.
+A subgroup of dimension d is given by its kind and an element that its displacements preserve: a
+rotation by a line, a spherical one by a point, a planar one by a normal. For each kind there is a
+graph. Its nodes are elements, each fixed in a body; its edges are joints whose displacements
+preserve an element of both their bodies, which is then the same for all bodies of a connected
+component. In a component, a joint that closes a cycle has 6 - d rows that depend on the others.
+
+Four-bar linkage, revolute joints 0 to 3 in a ring of the world (w) and bodies a, b, c, axes z:
+
+    kind       d   nodes                    edges (joints)              cycles   redundant rows
+    ROTATION   1   8: two axes on a body    w-a, c-w, a-b, b-c          none
+    PLANE      3   4: z on w, a, b, c       w-a, c-w, a-b, b-c          1        6 - 3 = 3
+    SPHERE     3   none: no axes meet
+    SCHOENFLIES 4  4: z on w, a, b, c       w-a, c-w, a-b, b-c          1        2 of these 3
+
+Bodies that fixed joints connect are one *rigid group*, which has the elements of all of them; the
+world is in one. Groups that prismatic joints connect are a *part*, with common elements: lines
+along the joint, if all are parallel; normals across them; directions in any case. So the nodes of a
+graph belong to groups or to parts, see `PartNumbers`. Elements are equal if they are to rounding.
 
 Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
@@ -79,10 +91,10 @@ def joint_codes(system: System) -> IntArray:
 
 
 def rows_within(joint_type: JointType, kinds: int) -> BoolArray:
-    """Return (n_constraints,) which rows of a joint to keep where subgroups see to the rest.
+    """Return (n_constraints,) which rows of a joint are independent of those of its classes.
 
     `kinds` has one bit for each kind: the bodies move within the intersection of these, and the
-    joint within all of them.
+    joint within all of them. The rows that act on twists in the intersection are chosen by QR.
     """
     axes = set(range(6)).intersection(*(kind.axes for kind in Kind if kinds >> kind & 1))
     keep = np.zeros(joint_type.n_constraints, dtype=bool)
@@ -112,11 +124,12 @@ def placement(n: int, ends: IntArray, R: FloatArray, r: FloatArray, first: int =
     return Placement(*model.placement(n, ends, R, r, first))
 
 
-_ASIDE = np.array([0.7548776662466927, 0.5698402909980532, 0.3247179572447460])  # a side to face
+# Directions with negative components along this vector are reversed; along no usual axis or plane
+_SIDE = np.array([0.7548776662466927, 0.5698402909980532, 0.3247179572447460])
 
 
 def same_elements(group: IntArray, numbers: FloatArray) -> IntArray:
-    """Number elements (m,) so that only those of one group with equal numbers (m, k) share one."""
+    """Label elements (m,): equal labels for equal groups and equal coordinates `numbers` (m, k)."""
     label = np.unique(group, return_inverse=True)[1].astype(np.intp).reshape(len(group))
     for column in numbers.T:
         order = np.lexsort((column, label))
@@ -132,8 +145,8 @@ def count(label: IntArray) -> int:
 
 
 def signs(directions: FloatArray) -> FloatArray:
-    """Return (..., 1) the signs that turn directions and their opposites the same way."""
-    return np.where(directions @ _ASIDE < 0.0, -1.0, 1.0)[..., None]
+    """Return (..., 1) signs by which directions and their opposites become equal."""
+    return np.where(directions @ _SIDE < 0.0, -1.0, 1.0)[..., None]
 
 
 def sizes(group: IntArray, points: FloatArray, n: int) -> FloatArray:
@@ -164,7 +177,7 @@ def find(keys: IntArray, numbers: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Rigid groups of n + 1 bodies, the world being the last, and m joints on them."""
+    """Rigid groups of n + 1 bodies, the last being the world, and frames of m joints on them."""
 
     bodies: Placement  # in their groups
     body_ends: IntArray  # (2, m) bodies of each joint, n for the world
@@ -263,7 +276,7 @@ class PartNumbers(NamedTuple):
 
     lines: int
     planes: int
-    at_will: int
+    space: int
     bodies: int
 
 
@@ -273,7 +286,7 @@ class Sliding:
 
     joint: IntArray  # (n_prismatic,) from the world outwards
     directions: Directions
-    at_will: Placement  # groups
+    space: Placement  # groups that any prismatic joints connect
     lines: Translations
     placed: Placement  # elements of `lines`, in the frames of their parts
     planes: Translations
@@ -288,8 +301,8 @@ def sliding(g: Geometry) -> Sliding:
     joint = g.joints(PRISMATIC)
     frames = g.rotation[:, joint], g.point[:, joint]
     root = int(g.bodies.label[-1])
-    at_will = placement(count(g.bodies.label), g.group[:, joint], *frames, root)
-    directions = _directions(g, at_will)
+    space = placement(count(g.bodies.label), g.group[:, joint], *frames, root)
+    directions = _directions(g, space)
     key = paired(g.group[:, joint], directions.label[:, joint], max(len(directions.vector), 1))
     keys, ends = numbered_ends(key)
     placed = placement(len(keys), ends, *frames)
@@ -305,19 +318,19 @@ def sliding(g: Geometry) -> Sliding:
     label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
     group = (keys % n_groups).astype(np.intp)
     planes = Translations(edge.astype(np.intp), ends, keys, group, label)
-    sizes = (len(at_will.label), *(count(of.label) for of in (lines, planes, at_will)))
+    sizes = (len(space.label), *(count(of.label) for of in (lines, planes, space)))
     begin = PartNumbers(*np.cumsum(sizes).tolist())
-    return Sliding(joint, directions, at_will, lines, placed, planes, normal, of_pair, rank, begin)
+    return Sliding(joint, directions, space, lines, placed, planes, normal, of_pair, rank, begin)
 
 
-def _directions(g: Geometry, at_will: Placement) -> Directions:
+def _directions(g: Geometry, space: Placement) -> Directions:
     joints = g.joints(REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, PLANAR)
     group = g.group[:, joints]
     axis = g.rotation[:, joints][..., 2]
-    vector = np.einsum("smab,smb->sma", at_will.rotation[group], axis)
+    vector = np.einsum("smab,smb->sma", space.rotation[group], axis)
     sign = signs(vector)
     vector *= sign
-    part = at_will.label[group]
+    part = space.label[group]
     element = same_elements(part.ravel(), vector.reshape(-1, 3)).reshape(2, -1)
     n = count(element)
     label = np.full(g.group.shape, -1, dtype=np.intp)
@@ -330,7 +343,7 @@ def _directions(g: Geometry, at_will: Placement) -> Directions:
 
 
 def _normals(d: Directions, used: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return ranks of prismatic directions in their parts, normals by pairs, and the normals."""
+    """Return each prismatic direction's index in its part, normals of pairs, and the normals."""
     rank = np.full(len(d.vector), -1, dtype=np.intp)
     of_pair = np.full((len(d.vector), MANY_DIRECTIONS), -1, dtype=np.intp)
     used = used[np.argsort(d.part[used], kind="stable")]
@@ -386,7 +399,7 @@ def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Joints that link elements, of bodies that move within subgroups of one kind."""
+    """The graph of one kind: joints as edges between the elements that they preserve."""
 
     kind: Kind
     joint: IntArray  # (m,) in the order in which they are taken for a tree
@@ -396,7 +409,7 @@ class Links:
 
 
 def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ...]:
-    """Return the links of every kind, the smallest subgroups first."""
+    """Return the graph of every kind, the smallest subgroups first; `parameter` are pitches [m]."""
     joint, lines, planes, n_bodies = s.joint, s.lines, s.planes, len(g.bodies.label)
     inside = np.flatnonzero(g.is_inside)  # fixed joints first, then all others in a rigid group
     inside = inside[np.argsort(g.code[inside] != FIXED, kind="stable")]
@@ -413,27 +426,27 @@ def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ..
         _numbered(
             Kind.SCHOENFLIES,  # directions, which all prismatic joints keep
             of_axes := g.joints(*IN_KIND[Kind.SCHOENFLIES]),
-            s.begin.at_will + s.at_will.label[g.group[:, of_axes]],
+            s.begin.space + s.space.label[g.group[:, of_axes]],
             s.directions.label[:, of_axes],
         ),
     )
 
 
 def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = None) -> Links:
-    """Link lines; in cylinders, one along a prismatic joint is that of both its groups."""
+    """Return a graph of lines, by Plücker coordinates; in CYLINDER also lines of parts."""
     joint = g.joints(*IN_KIND[kind])
     group, d = g.group[:, joint], s.directions
     direction = d.label[:, joint]
     part, axis, point = group.copy(), d.axis[:, joint], g.point[:, joint]
     if kind == Kind.CYLINDER:
         index = find(s.lines.keys, paired(group, direction, max(len(d.vector), 1)))
-        slides = index >= 0
-        turn = s.placed.rotation[index[slides]]
+        on_part = index >= 0
+        turn = s.placed.rotation[index[on_part]]
         axis, point = axis.copy(), point.copy()
-        axis[slides] = np.einsum("kab,kb->ka", turn, axis[slides])
-        point[slides] = np.einsum("kab,kb->ka", turn, point[slides])
-        point[slides] += s.placed.offset[index[slides]]
-        part[slides] = s.begin.lines + s.lines.label[index[slides]]
+        axis[on_part] = np.einsum("kab,kb->ka", turn, axis[on_part])
+        point[on_part] = np.einsum("kab,kb->ka", turn, point[on_part])
+        point[on_part] += s.placed.offset[index[on_part]]
+        part[on_part] = s.begin.lines + s.lines.label[index[on_part]]
     size = sizes(part.ravel(), point.reshape(-1, 3), int(part.max(initial=0)) + 1)
     numbers = np.cross(point, axis) / size[part][..., None]
     if pitch is not None:
@@ -445,7 +458,7 @@ def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = 
 
 
 def _plane_links(g: Geometry, s: Sliding) -> Links:
-    """Link normals; a prismatic joint across a normal keeps it."""
+    """Return the graph of normals; a prismatic joint across a normal preserves it."""
     joint = g.joints(*IN_KIND[Kind.PLANE])
     group, d = g.group[:, joint], s.directions
     normal = d.label[:, joint]
@@ -474,7 +487,7 @@ def _plane_links(g: Geometry, s: Sliding) -> Links:
 
 
 def _numbered(kind: Kind, joint: IntArray, part: IntArray, key: IntArray) -> Links:
-    """Number the elements (2, m) that occur."""
+    """Return a graph of joints (m,) whose nodes are the keys (2, m) that occur, on parts (2, m)."""
     keys, ends = numbered_ends(key)
     of_element = np.zeros(len(keys), dtype=np.intp)
     of_element[ends] = part

@@ -51,7 +51,7 @@ _N_SCALARS = 7  # of the memory
 _SHORTEST_STEP = 1e-8  # [s]
 # Refinements of accelerations, and the change of them that ends these
 _MOST_REFINEMENTS, _REFINEMENT_TOLERANCE = 10, 1e-14
-_ROW_GAP = 1e-12  # residual of A a = gamma, relative to accelerations
+_ROW_RESIDUAL = 1e-12  # residual of A a = gamma, relative to accelerations
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,12 +373,12 @@ class CollocationSteps:
         self.matrix.factorize(state, np.zeros(equations.n_rows), _SHORTEST_STEP, False)
         self.point_step = 0.0
         equations.begin(state, multiplier=np.append(np.zeros(n), rows.error[n:]))
-        b, opening = self.matrix.rate**2, np.zeros(equations.n_rows)
+        b, row_residual = self.matrix.rate**2, np.zeros(equations.n_rows)
         for _ in range(_MOST_REFINEMENTS):
             equations.evaluate()
-            gap = rows.product(equations.acceleration) - rows.acceleration
-            opening[:n] = gap[:n] / b
-            x, multiplier = self.matrix.solve(0, equations.force_residual.ravel(), opening)
+            residual = rows.product(equations.acceleration) - rows.acceleration
+            row_residual[:n] = residual[:n] / b
+            x, multiplier = self.matrix.solve(0, equations.force_residual.ravel(), row_residual)
             equations.acceleration += b * x.real.reshape(-1, 6)
             equations.multiplier[:n] += multiplier.real[:n]
             if b * np.abs(x).max() <= _REFINEMENT_TOLERANCE * np.abs(equations.acceleration).max():
@@ -426,8 +426,8 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         """
         acceleration, rows = self.method.accelerations(state)[0], row_motion(self._system, state)
         n = self._system.n_rows
-        gap = largest(rows.product(acceleration)[:n] - rows.acceleration[:n])
-        return acceleration if gap <= _ROW_GAP * largest(acceleration) else None
+        residual = largest(rows.product(acceleration)[:n] - rows.acceleration[:n])
+        return acceleration if residual <= _ROW_RESIDUAL * largest(acceleration) else None
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at a consistent state."""

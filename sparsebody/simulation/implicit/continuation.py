@@ -111,7 +111,7 @@ def follow(
     direction : int
         Which of these.
     sign : float
-        Which way along it, 1 or -1.
+        The direction along it, 1 or -1.
     max_points : int
         Of the path, at which it ends too.
 
@@ -154,7 +154,7 @@ class _Walk:
 
     def __init__(self, equations: StaticEquations, step: float, ends: tuple[float, float]) -> None:
         self._equations, self._unit, self._stop = equations, step, ends[1]
-        self._way = np.sign(ends[1] - ends[0])
+        self._sign = np.sign(ends[1] - ends[0])
         n = equations.system.n_bodies
         weight = np.tile(np.repeat([1.0, 1.0 / equations.length**2], 3), n) / n
         rows = np.zeros(equations.n_rows)
@@ -222,7 +222,7 @@ class _Walk:
     def balanced(self, point: StaticPoint) -> FloatArray:
         """Return the first tangent, in units in which poses and parameter have equal parts."""
         towards_parameter = np.append(np.zeros(len(self._weight) - 1), 1.0)
-        tangent = self.tangent(point, towards_parameter) * self._way
+        tangent = self.tangent(point, towards_parameter) * self._sign
         of_pose = self.length(np.append(tangent[:-1], 0.0)) / abs(tangent[-1]) * self._unit
         self._weight[:-1] /= max(of_pose, _LEAST_POSE_CHANGE) ** 2
         return tangent / self.length(tangent)
@@ -240,12 +240,12 @@ class _Walk:
         self, point: StaticPoint, tangent: FloatArray, max_points: int, special: list[SpecialPoint]
     ) -> EquilibriumPath:
         """Return the path from a point until it passes the end."""
-        way, length = self._way, 1.0
+        sign, length = self._sign, 1.0
         points, unstable = [point], [self.n_unstable(point)]
         while len(points) < max_points:
-            rate = way * tangent[-1]
-            if 0.0 < way * (self._stop - point.parameter) < rate * length:
-                length = way * (self._stop - point.parameter) / rate
+            rate = sign * tangent[-1]
+            if 0.0 < sign * (self._stop - point.parameter) < rate * length:
+                length = sign * (self._stop - point.parameter) / rate
             following, next_tangent, reach, length = self._step(point, tangent, length)
             unstable.append(self.n_unstable(following))
             begins_at = len(points) == 1 and bool(special)
@@ -255,7 +255,7 @@ class _Walk:
                 special += self._special(point, tangent, reach, is_fold, n_crossing)
             point, tangent = following, next_tangent
             missing = self._stop - point.parameter
-            is_over = abs(missing) < _END_DISTANCE * self._unit or way * missing <= 0.0
+            is_over = abs(missing) < _END_DISTANCE * self._unit or sign * missing <= 0.0
             if is_over and abs(missing) < self._unit:
                 point = self.corrected(replace(point, parameter=self._stop), None)[0]
             points.append(point)

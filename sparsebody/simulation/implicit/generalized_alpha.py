@@ -86,7 +86,7 @@ class AlphaCoefficients(NamedTuple):
 class AlphaState(Newest):
     """All that the method carries from one step to the next."""
 
-    mean: FloatArray  # (n_bodies, 6) the algorithmic acceleration a
+    a: FloatArray  # (n_bodies, 6) a_n, the algorithmic acceleration
 
 
 class GeneralizedAlpha:
@@ -112,7 +112,7 @@ class GeneralizedAlpha:
         converge.
         """
         equations, velocity = self._equations, start.state.velocity
-        values = velocity, start.acceleration, start.mean, start.multiplier
+        values = velocity, start.acceleration, start.a, start.multiplier
         equations.start_from(start.state, time)
         angular, linear = native.predict(self.coefficients, values, h, equations.end)
         acceleration = self._matrix.length * angular + linear
@@ -326,9 +326,9 @@ class StartingValues:
         self._matrix.solve()
         return self._matrix.twist.copy()
 
-    def closed(self, state: State, h: float, opening: FloatArray) -> State:
-        """Return the nearest state with row errors reduced by `opening` (n_rows,)."""
-        return displaced(state, self._least(state, self._method.of_newton(h)[0], -opening))
+    def closed(self, state: State, h: float, reduction: FloatArray) -> State:
+        """Return the nearest state with row errors reduced by `reduction` (n_rows,)."""
+        return displaced(state, self._least(state, self._method.of_newton(h)[0], -reduction))
 
 
 @dataclass(frozen=True, eq=False)

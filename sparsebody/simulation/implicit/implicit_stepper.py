@@ -1,4 +1,4 @@
-"""Implicit steps in the time loop: in halves where need be, starting values, reactions, memory."""
+"""Implicit steps in the time loop: halved steps, starting values, reactions, checkpoints."""
 
 import copy
 import itertools
@@ -31,30 +31,28 @@ _SAME_STEP = 1e-9  # relative difference of steps, by rounding of times
 # Part of a step that is left to the next one, as what remains after an event. In shorter steps
 # constraints of index 3 would turn position errors, over h, into velocities.
 _SHORT_STEP = 0.1
-_CALM_STEPS = 8  # steps without trouble, after which parts become longer
-_MOST_HALVINGS = 10
-# Halvings after which the full matrix of Newton's method is factorized
-_FULL_MATRIX_HALVINGS = 4
-_FAR_OPENING = (
-    1e-4  # of the mechanism's extent; beyond it joints are closed first, compliance aside
-)
-_OPENING_LIMIT = (
-    0.01  # of the mechanism's size, or a radian; beyond it compliance is not negligible
-)
-# Compliance of rigid joints over that of a step's inertia, for dependent rows; and that step at
-# least over the time of motions: as t^-2, multipliers grow where these leave singular poses
+_CALM_STEPS = 8  # steps in parts of one length without a failure, after which parts are doubled
+_MOST_HALVINGS = 10  # parts of a thousandth of the step
+_FULL_MATRIX_HALVINGS = 4  # after which the full matrix of Newton's method is factorized
+# Position error over the mechanism's extent from which joints are closed before implicit steps
+_LARGE_ERROR = 1e-4
+# Position error over the mechanism's size, or [rad], beyond which the compliance is not negligible
+_ERROR_LIMIT = 0.01
+# Compliance of rigid joints, over h^2 / m, that makes dependent rows regular. h is the step, but at
+# least _RIGID_TIME of the time in which loads move the mechanism by its size: where motions leave
+# singular poses, multipliers grow as 1 / t^2
 _RIGID_COMPLIANCE, _RIGID_TIME = 1e-11, 5e-3
-_NEWEST_SHARE = 0.2  # share of the newest multipliers in those that compliance is judged by
-# A compliance on trial, and the change of loads that it may make
+_NEWEST_SHARE = 0.2  # weight of the newest multipliers in the mean that the compliance is sized by
+# Factor of a compliance on trial, and the relative change of multipliers from which it is kept
 _TRIAL_FACTOR, _LOAD_TOLERANCE = 0.1, 0.02
-_MOST_TRIALS = 8  # of starting with ever stiffer joints
+_MOST_TRIALS = 8  # starts with ever stiffer joints
 
 
 Now = TypeVar("Now", bound=Newest)
 
 
 class HalvedSteps(Generic[Now]):
-    """Halves steps where Newton's method cannot take them, and lengthens them after calm ones."""
+    """Halves steps where Newton's method fails, and doubles them again after some that succeed."""
 
     rank = RankWatch()
 
@@ -99,11 +97,11 @@ class HalvedSteps(Generic[Now]):
         return consistent_state(self._system, state)
 
     def multiplier_at(self, time: float) -> FloatArray | None:
-        """Return the multipliers of compliant joints: these are rigid."""
+        """Return None: only compliant joints have multipliers of their own."""
         return None
 
     def closed(self, state: State) -> State:
-        """Return the state, which these methods close, or leave open by compliance, themselves."""
+        """Return the state as it is: steps close joints themselves, up to their compliance."""
         return state
 
     def take_steps(self, times: FloatArray, keeps_all: bool) -> None:
@@ -112,8 +110,8 @@ class HalvedSteps(Generic[Now]):
     def advance(self, time: float) -> State:
         """Return the state at `time`.
 
-        Raises SimulationError if Newton's method does not converge however short the step is, or
-        joints are torn.
+        Raises SimulationError if Newton's method does not converge however short the step is, or a
+        joint opens beyond the limit.
         """
         before, saved, self.passed = self._halvings, self.saved(), []
         try:
@@ -159,7 +157,7 @@ class HalvedSteps(Generic[Now]):
         self._now, self.passed, self._halvings, self._n_calm = saved
 
     def _check_closed(self) -> None:
-        """Raise SimulationError where joints are torn."""
+        """Raise SimulationError where a joint opens beyond the limit."""
 
     def _explained(self, error: SimulationError) -> str:
         """Return an error with what may have caused it."""
@@ -167,7 +165,7 @@ class HalvedSteps(Generic[Now]):
 
 
 def implicit_memory(system: System, is_controlled: bool) -> int:
-    """Return the numbers of an ImplicitStepper's memory."""
+    """Return how many numbers `ImplicitStepper.memory` has."""
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     n_inputs = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     n_inputs += 6 * n if is_controlled else 0
@@ -178,14 +176,14 @@ def implicit_memory(system: System, is_controlled: bool) -> int:
 class ImplicitStepper(HalvedSteps[AlphaState]):
     """Takes steps of the generalized-alpha method; no decision on rank, whatever the pose.
 
-    A step that Newton's method cannot take is taken in halves. Unless a compliance is given, it is
-    lowered, never raised, until no joint opens noticeably by its actual multipliers: at the start,
-    and then where prescribed motions may raise them. Loads of conservative motions are bounded by
-    the energy that it was sized by; their shocks would be harder by stiffer joints.
+    A step in which Newton's method fails is taken in halves. Unless the user gives a compliance, it
+    is lowered at the start until no joint opens noticeably under its multipliers, and later only
+    in driven motions, whose multipliers may grow. In conservative ones the energy bounds the loads,
+    and stiffer joints would make the forces of shocks larger.
     """
 
     error_order = 3  # of local errors
-    least_step = _SHORT_STEP  # of a step: shorter ones are left to the next
+    least_step = _SHORT_STEP  # part of a step: what is shorter is left to the next step
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
@@ -202,14 +200,16 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             h = max(options.step, time)
             compliance = _RIGID_COMPLIANCE * h**2 / float(mass.mean())
         self.compliance = compliance  # [m/N]
-        self._extent, self._opening = step_equations.extent_of(system, state), 0.0  # [m]; [m, rad]
+        self._extent = step_equations.extent_of(system, state)  # [m]
+        self._largest_error = 0.0  # of joints so far [m, rad]
         blocks = step_equations.uniform_compliance(system, state, compliance)
         self.equations = StepEquations(system, blocks, problem.control)
         self.memory_size = implicit_memory(system, problem.control is not None)
         matrix = NewtonMatrix(self.equations, options.ordering, options.factorization)
         self._matrix, self.newton, self._size = matrix, matrix.native, matrix.length
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
-        self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
+        # (n_rows,) lengths of errors of 1: 1 m, or of a radian the mechanism's size
+        self._length = np.sqrt(compliance / self._first.diagonal)
         self._work = step_equations.all_loads(system, state) * self._extent  # [J]
         arguments = self.equations, matrix, options.spectral_radius
         self.method = (
@@ -224,16 +224,17 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
-        self._mean: FloatArray | None = None  # a where the newest step began
+        self._start_a: FloatArray | None = None  # a where the newest step began
 
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
         return None if self.is_rigid else self._interpolated(time)
 
     def _interpolated(self, time: float) -> FloatArray:
-        """Return the multipliers of the joints, linear in parts of a step: of order 2 as they are.
+        """Return the multipliers of the joints, by linear interpolation in each part of a step.
 
-        At the end of a step, and where none has been taken, those of the newest state.
+        That is of order 2, as they are. At the end of a step, and before the first one, they are
+        those of the newest state.
         """
         n, parts = self._system.n_rows, itertools.pairwise([*self.passed, self.now])
         for before, after in parts:
@@ -246,8 +247,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     @property
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
-        now, openings = self.now, (self.compliance, self._opening)
-        own = now.mean, now.multiplier, self._h, self._halvings, self._n_calm, *openings
+        now, of_compliance = self.now, (self.compliance, self._largest_error)
+        own = now.a, now.multiplier, self._h, self._halvings, self._n_calm, *of_compliance
         before = self.passed[-1] if self.passed else now
         newest = before.state.time, before.multiplier, self._load
         return packed(*own, *newest, self.newton.point())
@@ -265,7 +266,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             self._now = replace(self.now, state=state)
             return
         for _ in range(_MOST_TRIALS):
-            if not (self._is_soft(state) or self._stiffen()):
+            if not (self._try_stiffer(state) or self._stiffen()):
                 break
             self._begin(state)
 
@@ -274,10 +275,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self.passed, self._load = [], self._multiplier.copy()
 
     def restart(self, state: State) -> None:
-        """Go on from another state, with stiffer joints if all its loads may be larger.
+        """Go on from another state, with stiffer joints if its loads are larger in all.
 
-        The multipliers there are no measure: near a singular pose joints may have errors that no
-        motion closes, and multipliers that grow with their stiffness.
+        Loads, not multipliers, because near a singular pose joints may have errors that no motion
+        closes, and multipliers that grow with their stiffness.
         """
         if self.is_rigid:
             super().restart(state)
@@ -290,21 +291,22 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def consistent(self, state: State) -> State:
         """Return the nearest state that steps can start from.
 
-        Joints stay open where they bear loads, and where rows of small pivots determine a motion
-        less than they do in a step: closing them would move bodies far near singular poses.
+        Joints stay open by their compliance under load. Errors are closed by the least squares of
+        motions and of openings over compliances, as in a step, for exact closing would move bodies
+        far near singular poses.
         """
         error = constraint_errors(self._system, state)[0]
-        if self.is_rigid or largest(self._length * error) > _FAR_OPENING * self._extent:
+        if self.is_rigid or largest(self._length * error) > _LARGE_ERROR * self._extent:
             state = super().consistent(state)
             if self.is_rigid:
                 return state
         b = self.method.coefficients.of_newton(self.nominal)[0]
         compliance = b * self.equations.compliance.diagonal
-        opening = self._opening_by(self._interpolated(state.time))
-        return compliant_state(self._system, state, opening, compliance)
+        error = self._compliance_error(self._interpolated(state.time))
+        return compliant_state(self._system, state, error, compliance)
 
-    def _is_soft(self, state: State) -> bool:
-        """Return whether stiffer joints have other multipliers at the start, and keep them then.
+    def _try_stiffer(self, state: State) -> bool:
+        """Make joints stiffer if that changes the multipliers at the start; return whether it did.
 
         In long lifts rigid joints bear far more than soft ones, which let the lift sag.
         """
@@ -318,24 +320,24 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self.set_compliance(compliance)
         return False
 
-    def _opening_by(self, multiplier: FloatArray) -> FloatArray:
+    def _compliance_error(self, multiplier: FloatArray) -> FloatArray:
         """Return C lambda (n_rows,) of the joints [m, rad]."""
         return np.asarray(self.equations.compliance.diagonal * multiplier)
 
     def _stiffen(self) -> bool:
-        """Lower the compliance if recent multipliers open joints noticeably; return whether it was.
+        """Lower the compliance if recent multipliers open joints noticeably; tell whether it fell.
 
-        Or if they deform the mechanism noticeably: lambda' C lambda is the work of all loads along
-        its deflection, which in long lifts is far larger than any opening. Joint errors are reduced
-        in proportion to C, which leaves lambda = C^-1 delta as it is.
+        Also if they deform the mechanism noticeably: lambda' C lambda is the work of all loads
+        along its deflection, which in long lifts is far larger than any joint error. Errors of
+        joints are reduced in proportion to C, which leaves lambda = C^-1 delta as it is.
         """
-        opening = self._opening_by(self._load)
+        error = self._compliance_error(self._load)
         share = max(
-            largest(self._length * opening) / self._extent, float(opening @ self._load) / self._work
+            largest(self._length * error) / self._extent, float(error @ self._load) / self._work
         )
-        if not (self._is_negligible and share > step_equations.NEGLIGIBLE_OPENING):
+        if not (self._is_negligible and share > step_equations.NEGLIGIBLE_ERROR):
             return False
-        return self._lower(0.5 * step_equations.NEGLIGIBLE_OPENING / share)
+        return self._lower(0.5 * step_equations.NEGLIGIBLE_ERROR / share)
 
     def _lower(self, factor: float) -> bool:
         """Multiply the compliance by a factor < 1, down to `_least`; return whether it changed."""
@@ -343,7 +345,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         if factor >= 1.0:
             return False
         closing = np.zeros(self.equations.n_rows)
-        closing[: self._system.n_rows] = (1.0 - factor) * self._opening_by(self._multiplier)
+        closing[: self._system.n_rows] = (1.0 - factor) * self._compliance_error(self._multiplier)
         self.set_compliance(factor * self.compliance)
         self._now = replace(self.now, state=self._starting.closed(self.state, self._h, closing))
         return True
@@ -357,11 +359,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        return super().saved(), self._h, self._opening
+        return super().saved(), self._h, self._largest_error
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then; joints stay as stiff as they have become."""
-        steps, self._h, self._opening = saved
+        steps, self._h, self._largest_error = saved
         super().restore(steps)
 
     def advance(self, time: float) -> State:
@@ -377,10 +379,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         Those of velocities are zeros: joints oscillate where steps resolve their compliance.
         Zienkiewicz and Xie (1991), Earthq. Eng. Struct. Dyn. 20:871.
         """
-        if self._mean is None or self._halvings > 0:
+        if self._start_a is None or self._halvings > 0:
             return None
         factor = abs(1.0 / 6.0 - self.method.coefficients.beta) * self._h**2
-        jump = self.now.mean - self._mean
+        jump = self.now.a - self._start_a
         angle, distance = (float(np.abs(part).max(initial=0.0)) for part in np.hsplit(jump, 2))
         return LocalError(factor * angle, factor * distance, 0.0, 0.0)
 
@@ -391,13 +393,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         state, acceleration = checkpoint.state, checkpoint.acceleration
-        like = self.equations.multiplier
-        likes = acceleration, like, *[0.0] * 6, like, self._load
-        mean, multiplier, *scalars, before, self._load, factors = unpacked(
-            checkpoint.memory, *likes
-        )
-        self._h, halvings, n_calm, compliance, self._opening, time_before = scalars
-        self._now = now = AlphaState(state, acceleration, multiplier, mean)
+        rows = self.equations.multiplier
+        shapes = acceleration, rows, *[0.0] * 6, rows, self._load  # as `memory` packs them
+        a, multiplier, *scalars, before, self._load, factors = unpacked(checkpoint.memory, *shapes)
+        self._h, halvings, n_calm, compliance, self._largest_error, time_before = scalars
+        self._now = now = AlphaState(state, acceleration, multiplier, a)
         self.passed = [replace(now, state=state.with_(time=time_before), multiplier=before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
         self.set_compliance(compliance)
@@ -414,15 +414,16 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
         start = self.now
-        if h != self._h:  # a approximates dv/dt at the time shift * h: moved there linearly
-            mean = start.acceleration + h / self._h * (start.mean - start.acceleration)
-            start = replace(start, mean=mean)
+        if h != self._h:  # a is dv/dt at t + shift h, to order 2: linear in h
+            a = start.acceleration + h / self._h * (start.a - start.acceleration)
+            start = replace(start, a=a)
         self._now = self.method.step(start, h, time, is_last_resort)
-        self._mean = start.mean
+        self._start_a = start.a
         self._h = h
         if self.is_rigid:
             return
-        self._opening = max(self._opening, largest(self._opening_by(self._multiplier)))
+        error = largest(self._compliance_error(self._multiplier))
+        self._largest_error = max(self._largest_error, error)
         if self._is_driven:
             self._load += _NEWEST_SHARE * (self._multiplier - self._load)
             self._stiffen()
@@ -431,21 +432,21 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Add to an error which joint bears most."""
         if self._halvings == 0 or self._system.n_rows == 0:
             return str(error)
-        loads = f"{error}; joint {self._most_open()!r} bears the largest loads: "
+        loads = f"{error}; joint {self._joint_of_largest_error()!r} bears the largest loads: "
         if self.is_rigid:
             loads += 'if rows depend on others near this pose, take method="auto"; if not, '
         return f"{loads}see whether a prescribed motion blocks, or a damper is too strong there"
 
-    def _most_open(self) -> str:
-        opening = np.abs(self._opening_by(self._multiplier))
-        return self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
+    def _joint_of_largest_error(self) -> str:
+        error = np.abs(self._compliance_error(self._multiplier))
+        return self._system.joint_names[self._system.row_joint[int(np.argmax(error))]]
 
     def _check_closed(self) -> None:
-        """Stop where joints are torn."""
-        if not self._is_negligible or self._opening < _OPENING_LIMIT * self._size:
+        """Raise SimulationError where a joint opens beyond the limit."""
+        if not self._is_negligible or self._largest_error < _ERROR_LIMIT * self._size:
             return
         raise SimulationError(
-            f"joint {self._most_open()!r} opens by {self._opening:.1e} at "
+            f"joint {self._joint_of_largest_error()!r} opens by {self._largest_error:.1e} at "
             f"t = {self.state.time:.6g} s under a compliance that is to be negligible: see whether "
             "a prescribed motion blocks, or give a compliance"
         )
@@ -454,6 +455,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Return the report at the end of a run: how far joints opened."""
         if self.is_rigid:
             return []
-        opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
-        since = f"since implicit steps began, at last with {self.compliance:.1e} m/N"
-        return [Event(time, "compliance", f"rigid {opening} {since}")]
+        opened = f"joints opened by {self._largest_error:.1e} [m, rad] at most"
+        since = (
+            f"since implicit steps began; their compliance was {self.compliance:.1e} m/N at the end"
+        )
+        return [Event(time, "compliance", f"rigid {opened} {since}")]

@@ -1,7 +1,7 @@
 """Newton's matrices of implicit steps, and their factors.
 
 That of one step, [J A'; A -C], without what couples bodies beside their joints, and without the
-skew part of each body's own block, has factors in every order; they are kept as long as Newton's
+skew part of each body's own block, has factors in every order; they are reused as long as Newton's
 method converges (core/simulation/newton.hpp). Where it does not, the full matrix is factorized by
 SuperLU.
 

@@ -8,7 +8,9 @@ rigid rows is far below all other compliances and only makes dependent rows regu
 part in the equations that are solved.
 
 By Sylvester's law of inertia the negative pivots beyond one a row count the unstable directions:
-K is congruent to the pivots of [K + A'A / c, A'; A, -C], in any order that has bodies before rows.
+[K + A'A / c, A'; A, -C] has the inertia of -C and of K + A'A / c + A' C^-1 A, which for small c and
+C has as many negative eigenvalues as K on free motions, A d = 0. Every row is eliminated after its
+bodies.
 """
 
 from collections.abc import Callable
@@ -78,9 +80,8 @@ class StaticEquations:
         self._equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
         self._set, self.n_rows = self._setter(parameter), self._equations.n_rows
         units = np.repeat([self.length**2, 1.0], 3)
-        self.mass = (
-            system.mass[:, None] * units
-        ).ravel()  # (6 n_bodies,) of spheres of radius `length`, for shifts
+        # (6 n_bodies,) diagonal of M in shifts: bodies with radii of gyration of `length`
+        self.mass = (system.mass[:, None] * units).ravel()
         self.rigid = self._equations.compliance.diagonal
         self.evaluate(StaticPoint(state, np.zeros(self._equations.n_rows), 1.0))
         across = np.abs(self.tangent_stiffness(self.matrix())[0].diagonal()).reshape(-1, 6)[:, 3:]
@@ -136,13 +137,13 @@ class StaticEquations:
         """Return [K A'; A -C] where the residual was evaluated last."""
         return self._equations.matrix(1.0)
 
-    def moved(self, point: StaticPoint, change: FloatArray, rate: float = 0.0) -> StaticPoint:
+    def moved(self, point: StaticPoint, change: FloatArray, dp: float = 0.0) -> StaticPoint:
         """Return the point after a change (6 n_bodies + n_rows,) of poses and forces, and of p."""
         equations, n = self._equations, 6 * self.system.n_bodies
         equations.begin(point.state, displacement=change[:n].reshape(-1, 6), velocity=0.0)
-        self._set(point.parameter + rate)
+        self._set(point.parameter + dp)
         equations.evaluate()
-        return StaticPoint(equations.state(), point.multiplier + change[n:], point.parameter + rate)
+        return StaticPoint(equations.state(), point.multiplier + change[n:], point.parameter + dp)
 
     def size(self, change: FloatArray) -> tuple[float, float]:
         """Return the largest rotation and translation [rad, m] in a change."""
@@ -154,6 +155,7 @@ class StaticEquations:
         """Return factors that bring rows and columns of [K A'; A -C] to similar sizes."""
         K, _ = self.tangent_stiffness(matrix)
         units = np.tile(np.repeat([self.length**2, 1.0], 3), self.system.n_bodies)
+        # a thousandth of a typical stiffness keeps the scales of free motions finite
         diagonal = np.abs(K.diagonal()) + self.stiffness * units * 1e-3
         scale = np.ones(matrix.shape[0])
         scale[: len(diagonal)] = 1.0 / np.sqrt(diagonal)
@@ -163,7 +165,10 @@ class StaticEquations:
         return scale
 
     def acting(self, matrix: csc_array, point: StaticPoint) -> float:
-        """Return the largest force on a body, weights included [N]."""
+        """Return the size of the forces that act: the largest of rows on a body, and weight [N].
+
+        Magnitudes of the forces of rows are summed, so that it is not small where they balance.
+        """
         n = len(self.mass)
         forces = abs(matrix[:n, n:]) @ np.abs(point.multiplier)
         weight = float(self.system.mass.max() * np.linalg.norm(self.system.gravity))
@@ -312,6 +317,8 @@ def equilibrium(
 
     Raises
     ------
+    ModelError
+        If `max_iterations` is less than one.
     SimulationError
         If none is found: bodies move freely, or it is too far.
 
@@ -319,6 +326,8 @@ def equilibrium(
     ----------
     Kelley and Keyes (1998), SIAM J. Numer. Anal. 35:508, on pseudo-transient continuation.
     """
+    if max_iterations < 1:
+        raise ModelError(f"max_iterations is {max_iterations}; give one or more")
     start = consistent_state(system, state)
     equations = StaticEquations(system, start)
     extent = equations.length + float(np.linalg.norm(np.ptp(start.position, axis=0)))
@@ -340,9 +349,8 @@ def equilibrium(
         moment, force = np.abs(residual[:n].reshape(-1, 2, 3)).max(axis=(0, 2))
         unbalanced = max(moment / equations.length, force) / (acting or 1.0)
         unbalanced = max(unbalanced, np.abs(residual[n:]).max(initial=0.0))
-        if is_small or (
-            iteration > 1 and unbalanced < _BALANCE_TOLERANCE
-        ):  # a correction by rounding
+        is_rounding = iteration > 1 and unbalanced < _BALANCE_TOLERANCE  # the correction
+        if is_small or is_rounding:
             if shift == 0.0 or has_moved or not _has_potential(system):
                 last = equations.moved(point, change) if is_small else point
                 parts = equations.evaluate(last)[:n].reshape(-1, 2, 3)
@@ -360,7 +368,7 @@ def equilibrium(
             change /= max(1.0, turn / _LARGEST_TURN, move / (_LARGEST_MOVE * extent))
         point = equations.moved(point, change)
     raise SimulationError(
-        f"no equilibrium after {max_iterations} iterations (the last correction was {move:.1e} m, "
+        f"no equilibrium after {iteration} iterations (the last correction was {move:.1e} m, "
         f"{turn:.1e} rad); begin nearer to it, hold what moves freely, or follow a load from where "
         "the equilibrium is known"
     )

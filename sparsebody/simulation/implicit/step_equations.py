@@ -27,8 +27,9 @@ from sparsebody.simulation.callbacks import Control
 Values = NDArray[np.inexact[Any]]
 Solve = Callable[[Values], Values]
 
-_OPENING = 1e-8  # of the mechanism's extent: the opening of a joint under the sum of all loads
-NEGLIGIBLE_OPENING = 1e-7  # the same by the actual multipliers; if larger, joints are made stiffer
+# Position error of a joint under the sum of all loads, relative to the mechanism's extent
+_POSITION_ERROR = 1e-8
+NEGLIGIBLE_ERROR = 1e-7  # the same by the actual multipliers; if larger, joints are made stiffer
 _DIAGONAL: dict[str, Any] = {
     **{"permc_spec": "MMD_AT_PLUS_A", "options": {"SymmetricMode": True}},
     "diag_pivot_thresh": 0.1,  # of a column's largest entry
@@ -85,8 +86,8 @@ def all_loads(system: System, state: State) -> float:
 
 
 def negligible_compliance(system: System, state: State) -> float:
-    """Return a compliance [m/N] by which no joint opens noticeably under all loads at once."""
-    return _OPENING * extent_of(system, state) / all_loads(system, state)
+    """Return a compliance [m/N] by which position errors are negligible, whatever the loads do."""
+    return _POSITION_ERROR * extent_of(system, state) / all_loads(system, state)
 
 
 def scaled_solver(

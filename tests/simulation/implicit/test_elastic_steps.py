@@ -41,7 +41,7 @@ def test_steps_converge_to_those_of_explicit_methods_at_order_two():
     assert 3.5 < errors[0] / errors[1] < 4.5
 
 
-def test_explicit_steps_keep_the_energy_of_large_openings():
+def test_explicit_steps_preserve_the_energy_of_large_deflections():
     system = deformed(7, ["revolute", "fixed"]).compile()
     run = sb.simulate(system, duration=0.5, step=1e-3, method="rk4")
     before, after = energy(system, run.state(0)), energy(system, run.state(-1))
@@ -50,7 +50,7 @@ def test_explicit_steps_keep_the_energy_of_large_openings():
 
 
 def test_a_vanishing_compliance_is_a_rigid_joint():
-    """Openings fall with C, at steps that do not resolve the oscillations of any."""
+    """Deflections are proportional to C, at steps that do not resolve the oscillations of any."""
     options = {"step": 5e-3, "method": sb.Method("generalized-alpha", spectral_radius=0.5)}
     ends = []
     for compliance in (1e-6, 1e-9, 1e-14, 0.0):

@@ -100,7 +100,7 @@ def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
 
 
 def share_of_extent(run, end=None):
-    """Return the largest opening until then, relative to the extent of the mechanism."""
+    """Return the largest position error until then, relative to the extent of the mechanism."""
     extent = np.linalg.norm(np.ptp(run.position[:end][-1], axis=0))
     return run.position_error[:end].max() / extent
 
@@ -168,7 +168,7 @@ def test_a_motion_that_cannot_be_continued_is_kept_up_to_there(method, remedy):
 
 
 @pytest.mark.parametrize("ending", ["error", "event"])
-def test_motions_that_end_within_a_step_record_the_energy_of_their_own_opening(ending):
+def test_motions_that_end_within_a_step_record_the_energy_of_their_last_deflection(ending):
     """delta' C^-1 delta / 2, where an error undoes parts of a step, and where one of them ends."""
     system, C, middle = sb.build("andrews").compile(), 1e-7, 0.0045
     method = sb.Method("generalized-alpha", compliance=C)
@@ -190,8 +190,8 @@ def test_motions_that_end_within_a_step_record_the_energy_of_their_own_opening(e
     assert run.events[0].kind == "step in parts"
     assert run.time[-1] == pytest.approx(middle if ending == "event" else 0.003, abs=1e-12)
     state = run.state(-1)
-    opening = constraint_errors(system, state)[0]
-    stored = 0.5 * np.sum(opening**2 / uniform_compliance(system, state, C).diagonal)
+    error = constraint_errors(system, state)[0]
+    stored = 0.5 * np.sum(error**2 / uniform_compliance(system, state, C).diagonal)
     assert run.elastic_energy[-1] == pytest.approx(stored, rel=1e-3)
 
 

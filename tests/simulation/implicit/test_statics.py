@@ -37,7 +37,7 @@ def test_one_element_bends_as_a_linear_beam_under_small_loads():
 
 def test_an_end_moment_bends_a_beam_to_a_circle():
     angle = 1.5 * np.pi
-    balanced = sb.equilibrium(cantilever(100, moment=(0, -EI * angle, 0)))
+    balanced = sb.equilibrium(cantilever(30, moment=(0, -EI * angle, 0)))
     expected = [np.sin(angle) / angle, 0, (1 - np.cos(angle)) / angle]
     np.testing.assert_allclose(balanced.state.position[-1], expected, atol=1e-9)
 
@@ -166,9 +166,9 @@ def test_a_prescribed_coordinate_can_be_followed():
     mechanism.add_body("bar", mass=1.0, inertia=[0.1] * 3, position=(1.0, 0, 0))
     mechanism.add_joint("motor", pin, "world", "bar", point=(0, 0, 0), prescribed=0.0)
     path = sb.follow(mechanism.compile(), "motor", stop=1.0, step=0.1)
-    place = np.array([state.position[0] for state in path.states]).T
+    position = np.array([state.position[0] for state in path.states]).T
     expected = [np.cos(path.parameter), np.sin(path.parameter)]
-    np.testing.assert_allclose(place[:2], expected, atol=1e-9)
+    np.testing.assert_allclose(position[:2], expected, atol=1e-9)
 
 
 def test_gravity_can_be_followed():
@@ -184,6 +184,11 @@ def test_gravity_can_be_followed():
     [
         ("do not balance at this state; give one that `equil", lambda: sb.modes(LATTICE)),
         ("hold (it|what moves freely)", lambda: sb.equilibrium(falling(), max_iterations=20)),
+        (
+            "max_iterations is 0; give one or more",
+            lambda: sb.equilibrium(truss(), max_iterations=0),
+        ),
+        ("after 1 iterations", lambda: sb.equilibrium(truss(), max_iterations=1)),
         ("no parameter 'wind'; give 'gravity', the name", lambda: sb.follow(truss(), "wind")),
         (r"step is 0\.0 and max_points 200; give", lambda: sb.follow(truss(), "load", step=0.0)),
     ],
