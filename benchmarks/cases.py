@@ -1,4 +1,4 @@
-"""The mechanisms of `forward_dynamics.toml` in motion.
+"""Mechanisms of studies, and the motions of those of `forward_dynamics.toml`.
 
 All velocities are consistent in closed form, stay bounded in long mechanisms, and do not depend on
 how bodies and joints are numbered.
@@ -17,7 +17,6 @@ from sparsebody.study.families import Problem
 from sparsebody.study.plan import Study, read_study
 
 FORWARD_DYNAMICS = Path(__file__).parent / "forward_dynamics.toml"
-TILTED = (1.3, -2.1, -9.493155)  # gravity, 9.81 m/s^2 in no special direction [m/s^2]
 SPIN = 0.7  # [rad/s]
 
 
@@ -34,6 +33,9 @@ def problem(name: str, n_bodies: int, seed: int = 0, shuffled: bool = False) -> 
     """
     family = forward_dynamics().families[f"{name}-shuffled" if shuffled else name]
     return family.problem(family.build(n_bodies, seed).compile(), seed)
+
+
+# ---- motions -------------------------------------------------------------------------------------
 
 
 def _moving(system: sb.System, angular: ArrayLike, linear: ArrayLike) -> sb.State:
@@ -87,3 +89,51 @@ def chain_motion(system: sb.System, seed: int) -> sb.State:
     angular = zero, up[bar] - up[bar + 1], aside[bar + 1] - aside[bar]
     linear = zero, (aside[bar] + aside[bar + 1]) / 2, (up[bar] + up[bar + 1]) / 2
     return _moving(system, angular, linear)
+
+
+# ---- bodies that move within displacement subgroups, for `subgroups.toml` ------------------------
+
+
+def spherical_ladder(size: int, joint: str = "revolute") -> sb.Mechanism:
+    """A ladder of bars on a sphere that grows slowly, hinged about axes through its center."""
+    mechanism = sb.Mechanism("spherical ladder")
+    ones = {"mass": np.ones(size), "inertia": [0.05] * 3}
+    angle, radius = np.linspace(0.0, size * np.pi / 20, size + 1), 1.0 + 0.002 * np.arange(size + 1)
+    along = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    rails = [radius[:, None] * (np.cos(at) * along + [0, 0, np.sin(at)]) for at in (0.1, -0.1)]
+    rungs = mechanism.add_bodies("rung-{}", position=(rails[0] + rails[1])[1:] / 2, **ones)
+    for rail, x in zip(("upper", "lower"), rails, strict=True):
+        bars = mechanism.add_bodies(rail + "-{}", position=(x[:-1] + x[1:]) / 2, **ones)
+        hinges = ("hinge", np.append(-1, bars[:-1]), bars, x[:-1]), ("end", bars, rungs, x[1:])
+        for name, *ends, point in hinges:
+            kind, frame = sb.JOINT_TYPES[joint](), {"point": point, "axis": point}
+            mechanism.add_joints(f"{rail}-{name}-{{}}", kind, *ends, **frame)
+    return mechanism
+
+
+def gantries(size: int) -> sb.Mechanism:
+    """Carriages on twin rails, with two slides each, each joined to the next by one more."""
+    mechanism, at = sb.Mechanism("gantries"), np.arange(size)[:, None] * np.array([1.0, 0.0, 0.0])
+    solid = {"mass": np.ones(size), "inertia": [0.1, 0.1, 0.1], "position": at}
+    x, y, z = (mechanism.add_bodies(axis + "-{}", **solid) for axis in "xyz")
+    for name, first, second, axis, point in (
+        ("rail-{}", -1, x, 0, at),
+        ("twin-{}", -1, x, 0, at + np.eye(3)[1]),
+        ("bridge-{}", x, y, 1, at),
+        ("column-{}", y, z, 2, at),
+        ("link-{}", z[:-1], z[1:], 0, at[1:]),
+    ):
+        frame = {"point": point, "axis": np.eye(3)[axis]}
+        mechanism.add_joints(name, sb.Prismatic(), first, second, **frame)
+    return mechanism
+
+
+def scissor_with_pendulums(size: int, pendulums: int = 5) -> sb.Mechanism:
+    """A scissor lift, planar, with pendulums on ball joints, which are not."""
+    mechanism = sb.build("scissor", pairs=size)
+    bars = 7 * np.arange(pendulums) % mechanism.n_bodies
+    x = np.array([body.position for body in mechanism.bodies.values()])[bars]
+    solid = {"mass": np.full(pendulums, 0.3), "inertia": [0.01] * 3}
+    bobs = mechanism.add_bodies("bob-{}", position=x - [0.0, 0.0, 0.4], **solid)
+    mechanism.add_joints("ball-{}", sb.Spherical(), bars, bobs, point=x)
+    return mechanism

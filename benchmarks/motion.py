@@ -11,11 +11,12 @@ of the order. Preparing is not counted.
 import csv
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -24,14 +25,12 @@ from matplotlib.figure import Figure
 import sparsebody as sb
 from benchmarks import cases
 from benchmarks.record import small
-from benchmarks.steps import take_all
+from benchmarks.steps import seconds_of_steps, started
 from sparsebody.arrays import FloatArray
 from sparsebody.plots.curves import Line, draw_growth
-from sparsebody.simulation import stepping
 from sparsebody.simulation.integrators import INTEGRATORS
-from sparsebody.simulation.options import EVERY_STEP, Solver, simulation_options
-from sparsebody.simulation.simulate import stepper_of
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import cpu_seconds
 from sparsebody.study.pages import Heading, Paragraph, Picture, Table, write_markdown
 
 RESULTS = Path(__file__).parent / "results" / "motion"
@@ -40,8 +39,7 @@ FEW_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)  # of runs; of others twice as many as of
 OVERRUN = 10.0  # times what a run may take, after which it is given up
 SHORT, REPEATS = 0.05, 5  # [s] of a run, of which the median of so many counts
 FLOOR = 3.0  # errors of the reference, below which errors are not known
-Run = Callable[[Problem, float, float], tuple[FloatArray, float]]
-"""run(problem, duration, step): positions (n_bodies, 3) at the end, CPU time [s]."""
+Run = tuple[FloatArray, float]
 Results = dict[str, dict[str, FloatArray]]
 """Runs (k, 3) by case and engine: step [s], error of the worst position [m], CPU time [s]."""
 
@@ -64,117 +62,99 @@ CASES = {  # mechanisms, and how long they move [s]
 }
 
 
-# ---- engines: each returns positions at the end, and the CPU time --------------------------------
+# ---- engines: each returns positions (n_bodies, 3) at the end, and the CPU time [s] --------------
 
 
-def own(method: str) -> Run:
-    """Return runs of one of sparsebody's schemes."""
+def own(problem: Problem, duration: float, step: float, method: str) -> Run:
+    """Move by one of sparsebody's schemes."""
+    stepper = started(problem.system, problem.state, step, method)
+    ends = problem.state.time + step * np.arange(1, round(duration / step) + 1)
+    cpu = seconds_of_steps(stepper, ends)
+    return stepper.state.position, cpu
 
-    def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        options = simulation_options(step, (0.0, 0.0), method, Solver(), EVERY_STEP)
-        motion = stepping.Problem(problem.system, problem.state, options, None, lambda event: None)
-        stepper, start = stepper_of(motion, Solver()), problem.state.time
-        stepper.start(problem.state)
-        ends = start + step * np.arange(1, round(duration / step) + 1)
+
+def own_by_errors(problem: Problem, duration: float, step: float, method: str) -> Run:
+    """Move by one of sparsebody's schemes with steps by error, of that order."""
+    tolerance = (step / duration) ** INTEGRATORS[method].order
+    options = {"step": "auto", "method": method, "rtol": tolerance, "atol": tolerance}
+
+    def timed(duration: float) -> Run:
         begin = time.process_time()
-        take_all(stepper, ends)
-        return stepper.state.position, time.process_time() - begin
+        position = end_of(problem, duration, **options)
+        return position, time.process_time() - begin
 
-    return run
-
-
-def own_by_errors(method: str) -> Run:
-    """Return runs of one of sparsebody's schemes with steps by error, of that order."""
-
-    def timed(problem: Problem, duration: float, tolerance: float) -> tuple[FloatArray, float]:
-        begin, options = time.process_time(), {"rtol": tolerance, "atol": tolerance}
-        record = sb.Recording(step=duration)
-        arguments = {"duration": duration, "step": "auto", "method": method, "record": record}
-        trajectory = sb.simulate(problem.system, problem.state, **arguments, **options)
-        return trajectory.position[-1], time.process_time() - begin
-
-    def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        tolerance = (step / duration) ** INTEGRATORS[method].order
-        prepared = min(timed(problem, 1e-6 * duration, tolerance)[1] for _ in range(3))
-        position, cpu = timed(problem, duration, tolerance)
-        return position, max(cpu - prepared, 1e-4)
-
-    return run
+    prepared = min(timed(1e-6 * duration)[1] for _ in range(3))
+    position, cpu = timed(duration)
+    return position, max(cpu - prepared, 1e-4)
 
 
-def mujoco(integrator: str) -> Run:
-    """Return runs of MuJoCo with loops as stiff as a step allows: solref = (2 h, 1)."""
+def mujoco(problem: Problem, duration: float, step: float, integrator: str) -> Run:
+    """Move by MuJoCo with loops as stiff as a step allows: solref = (2 h, 1)."""
     import mujoco as engine
 
     from benchmarks.peers.mujoco import compiled
 
-    def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        model, data = compiled(problem)
-        model.opt.integrator = getattr(engine.mjtIntegrator, f"mjINT_{integrator}")
-        model.opt.timestep = step
-        model.eq_solref[:] = (2.0 * step, 1.0)
-        body = [model.body(f"body-{i}").id for i in range(problem.system.n_bodies)]
-        begin = time.process_time()
-        for _ in range(round(duration / step)):
-            engine.mj_step(model, data)
-        cpu = time.process_time() - begin
-        engine.mj_kinematics(model, data)
-        return np.array(data.xpos[body]), cpu
-
-    return run
+    model, data = compiled(problem)
+    model.opt.integrator = getattr(engine.mjtIntegrator, f"mjINT_{integrator}")
+    model.opt.timestep = step
+    model.eq_solref[:] = (2.0 * step, 1.0)
+    cpu = cpu_seconds(partial(engine.mj_step, model, data, round(duration / step)), 1)
+    engine.mj_kinematics(model, data)
+    body = [model.body(f"body-{i}").id for i in range(problem.system.n_bodies)]
+    return np.array(data.xpos[body]), cpu
 
 
-def exudyn(index: int) -> Run:
-    """Return runs of Exudyn's generalized-alpha method, or of its trapezoidal rule of index 2."""
+def exudyn(problem: Problem, duration: float, step: float, index: int) -> Run:
+    """Move by Exudyn's generalized-alpha method, or by its trapezoidal rule of index 2."""
     import exudyn as engine
 
     from benchmarks.peers.exudyn import modelled, settings_of
 
-    def run(problem: Problem, duration: float, step: float) -> tuple[FloatArray, float]:
-        model, settings = modelled(problem), settings_of(round(duration / step))
-        of_time = settings.timeIntegration
-        of_time.endTime = duration
-        of_time.newton.useModifiedNewton = True
-        of_time.generalizedAlpha.useIndex2Constraints = index == 2
-        of_time.generalizedAlpha.useNewmark = index == 2
-        solver = engine.MainSolverImplicitSecondOrder()
-        begin = time.process_time()
-        done = solver.SolveSystem(model.mbs, settings)
-        cpu = time.process_time() - begin
-        if not done:
-            raise RuntimeError("Exudyn does not converge")
-        return model.output(engine.OutputVariableType.Position), cpu
-
-    return run
+    model, settings = modelled(problem), settings_of(round(duration / step))
+    of_time = settings.timeIntegration
+    of_time.endTime = duration
+    of_time.newton.useModifiedNewton = True
+    of_time.generalizedAlpha.useIndex2Constraints = index == 2
+    of_time.generalizedAlpha.useNewmark = index == 2
+    solver = engine.MainSolverImplicitSecondOrder()
+    begin = time.process_time()
+    done = solver.SolveSystem(model.mbs, settings)
+    cpu = time.process_time() - begin
+    if not done:
+        raise RuntimeError("Exudyn does not converge")
+    return model.output(engine.OutputVariableType.Position), cpu
 
 
 SCHEMES = ("rk4", "variational-4", "radau-iia", "generalized-alpha", "generalized-alpha-2")
 BY_ERRORS = "rk4, steps by error"
 OWN = *SCHEMES, BY_ERRORS
-ENGINES: dict[str, Callable[[], Run]] = {name: partial(own, name) for name in SCHEMES} | {
-    BY_ERRORS: partial(own_by_errors, "rk4"),
-    "MuJoCo implicitfast": partial(mujoco, "IMPLICITFAST"),
-    "MuJoCo RK4": partial(mujoco, "RK4"),
-    "Exudyn index 3": partial(exudyn, 3),
-    "Exudyn index 2": partial(exudyn, 2),
+ENGINES = {
+    **{name: partial(own, method=name) for name in SCHEMES},
+    BY_ERRORS: partial(own_by_errors, method="rk4"),
+    "MuJoCo implicitfast": partial(mujoco, integrator="IMPLICITFAST"),
+    "MuJoCo RK4": partial(mujoco, integrator="RK4"),
+    "Exudyn index 3": partial(exudyn, index=3),
+    "Exudyn index 2": partial(exudyn, index=2),
 }
 
 
 # ---- measuring -----------------------------------------------------------------------------------
 
 
-def reference(problem: Problem, duration: float) -> tuple[FloatArray, float]:
+def reference(problem: Problem, duration: float) -> Run:
     """Return positions at the end, and by how much another scheme differs from them."""
-    end = {"duration": duration, "record": sb.Recording(step=duration)}
-    if problem.system.n_bodies < 100:
-        tight = {"method": "radau-iia", "step": "auto", "rtol": 1e-12, "atol": 1e-12}
-        schemes = [tight, {"method": "rk4", "step": duration / 1024}]
-    else:
-        tight = {"method": "rk4", "step": "auto", "rtol": 1e-10, "atol": 1e-10}
-        schemes = [tight, {"method": "variational-4", "step": duration / 4096}]
-    runs = [sb.simulate(problem.system, problem.state, **end, **scheme) for scheme in schemes]
-    ends = [run.position[-1] for run in runs]
-    return ends[0], distance(*ends)
+    small = ("radau-iia", 1e-12), ("rk4", 1024)
+    large = ("rk4", 1e-10), ("variational-4", 4096)
+    (method, tolerance), (other, n) = small if problem.system.n_bodies < 100 else large
+    tight = {"method": method, "step": "auto", "rtol": tolerance, "atol": tolerance}
+    position = end_of(problem, duration, **tight)
+    return position, distance(position, end_of(problem, duration, method=other, step=duration / n))
+
+
+def end_of(problem: Problem, duration: float, **options: Any) -> FloatArray:
+    """Return positions (n_bodies, 3) at the end of a simulation."""
+    options |= {"duration": duration, "record": sb.Recording(step=duration)}
+    return sb.simulate(problem.system, problem.state, **options).position[-1]
 
 
 def distance(a: FloatArray, b: FloatArray) -> float:
@@ -212,10 +192,9 @@ def measured(name: str, longest: float, until: float) -> dict[str, FloatArray]:
         return {}
     print(f"{name}: reference confirmed to {doubt:.1e} m")
     measurements: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ENGINES}
-    for engine, make in ENGINES.items():
+    for engine, run in ENGINES.items():
         cpu = 0.0
         try:
-            run = make()
             for n_steps in chain(FEW_STEPS, (2**k * FEW_STEPS[-1] for k in count(1))):
                 step = duration / n_steps
                 if 2.0 * cpu > longest or time.monotonic() + 2.0 * cpu > until:

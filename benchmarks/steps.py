@@ -7,7 +7,6 @@ evaluations, the compiled pass of `ForwardDynamics`, and factorizations besides;
 ones iterations, that is residuals and a solution, and factorizations.
 """
 
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -24,9 +23,11 @@ from sparsebody.simulation.outer_steppers import Inner
 from sparsebody.simulation.simulate import stepper_of
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Problem
+from sparsebody.study.measure import cpu_seconds
 
 STEP, N_STEPS, REPEATS = 2e-3, 250, 9
 LEAST = 0.005  # [s] of a measurement
+LINE = "{:15}" + "{:>10}" * 8
 CASES: dict[str, Callable[[], sb.Mechanism]] = {
     "ladder 10": partial(sb.build, "ladder", rungs=10),
     "ladder 100": partial(sb.build, "ladder", rungs=100),
@@ -53,9 +54,8 @@ def parts_of_explicit(stepper: Stepper) -> FloatArray:
         evaluator.assembler.assemble(state, None, none)
         evaluator.factorize(0.0)
 
-    return np.array(
-        [cpu(lambda: evaluator.accelerate(state, None, none, acceleration, none)), cpu(factorize)]
-    )
+    evaluate = partial(evaluator.accelerate, state, None, none, acceleration, none)
+    return np.array([least_seconds(evaluate), least_seconds(factorize)])
 
 
 def parts_of_implicit(stepper: ImplicitStepper) -> FloatArray:
@@ -68,8 +68,9 @@ def parts_of_implicit(stepper: ImplicitStepper) -> FloatArray:
         equations.native.evaluate()
         newton.fill_correction(twist, multiplier)
 
-    newton.factorize(*coefficients)
-    return np.array([cpu(iterate), cpu(lambda: newton.factorize(*coefficients))])
+    factorize = partial(newton.factorize, *coefficients)
+    factorize()
+    return np.array([least_seconds(iterate), least_seconds(factorize)])
 
 
 def counted(stepper: Inner, time: float) -> FloatArray:
@@ -87,74 +88,71 @@ def counted(stepper: Inner, time: float) -> FloatArray:
     return np.array([native.n_evaluations, native.n_factorizations]) - (before or (0, 0))
 
 
-def take_all(stepper: Inner, ends: FloatArray) -> None:
-    """Take steps to times, as a run does between two records."""
-    k = 0
-    while k < len(ends):
-        taken = stepper.take_steps(ends[k:], False)
-        if taken is None:
-            stepper.advance(float(ends[k]))
-        k += 1 if taken is None else taken.n_steps
-
-
 # ---- measuring -----------------------------------------------------------------------------------
 
 
-def cpu(function: Callable[[], object]) -> float:
+def started(system: sb.System, state: sb.State, step: float, method: str) -> Inner:
+    """Return the stepper of a method, at a state, which records nothing."""
+    options = simulation_options(step, (0.0, 0.0), method, Solver(), EVERY_STEP)
+    problem = Problem(system, state, options, None, lambda event: None)
+    stepper = stepper_of(problem, Solver())
+    stepper.start(state)
+    return stepper
+
+
+def seconds_of_steps(stepper: Inner, ends: FloatArray) -> float:
+    """Take steps to times, as a run does between two records; return the CPU time [s]."""
+
+    def take_all() -> None:
+        k = 0
+        while k < len(ends):
+            taken = stepper.take_steps(ends[k:], False)
+            if taken is None:
+                stepper.advance(float(ends[k]))
+            k += 1 if taken is None else taken.n_steps
+
+    return cpu_seconds(take_all, 1)
+
+
+def least_seconds(function: Callable[[], object]) -> float:
     """Return the least CPU time of a call [s]."""
-    n, times = 1, []
-    while len(times) < 3:
-        begin = time.process_time()
-        for _ in range(n):
-            function()
-        took = time.process_time() - begin
-        if took < LEAST:
-            n *= 2
-        else:
-            times.append(took / n)
-    return min(times)
+    n = 1
+    while (took := cpu_seconds(function, n)) * n < LEAST:
+        n *= 2
+    return min(took, *(cpu_seconds(function, n) for _ in range(2)))
 
 
 def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
     """Return a row of the table."""
     system = mechanism.compile()
     state = sb.consistent_state(system)
-    options = simulation_options(STEP, (0.0, 0.0), "auto", Solver(), EVERY_STEP)
-    problem = Problem(system, state, options, None, lambda event: None)
 
-    def started() -> Inner:
-        stepper = stepper_of(problem, Solver())
-        stepper.start(state)
+    def after_one_step() -> Inner:
+        stepper = started(system, state, STEP, "auto")
         stepper.advance(STEP)
         return stepper
 
-    stepper, ends = started(), STEP * np.arange(2, N_STEPS + 1)
+    stepper, ends = after_one_step(), STEP * np.arange(2, N_STEPS + 1)
     counts = np.mean([counted(stepper, end) for end in ends], axis=0)
     inner = stepper._inner
     is_implicit = isinstance(inner, ImplicitStepper)
     parts_of = parts_of_implicit if is_implicit else parts_of_explicit
-    step, recorded, parts, ratio = [], [], [], []
     warnings.simplefilter("ignore", EnergyWarning)  # of lattices' joints
+    times = []
     for _ in range(REPEATS):  # one after the other, as the machine's speed varies
-        parts.append(parts_of(inner))
-        stepper, begin = started(), time.process_time()
-        take_all(stepper, ends)
-        step.append((time.process_time() - begin) / len(ends))
-        ratio.append(step[-1] / (counts @ parts[-1]))
-        begin = time.process_time()
-        sb.simulate(system, state, duration=STEP * N_STEPS, step=STEP)
-        whole = time.process_time() - begin
-        begin = time.process_time()
-        sb.simulate(system, state, duration=STEP, step=STEP)
-        recorded.append((whole - time.process_time() + begin) / (N_STEPS - 1))
-    least = np.array([min(step), min(recorded), *np.min(parts, axis=0)])
-    times = (1e6 * least).round(1).astype(str)
-    return (
-        "implicit" if is_implicit else "explicit",
-        *times,
-        *counts.round(2).astype(str),
-        f"{np.median(ratio):.2f}",
-    )
+        parts = parts_of(inner)
+        step = seconds_of_steps(after_one_step(), ends) / len(ends)
+        runs = (
+            partial(sb.simulate, system, state, duration=n * STEP, step=STEP) for n in (N_STEPS, 1)
+        )
+        times.append(
+            [*(cpu_seconds(run, 1) for run in runs), step, *parts, step / (counts @ parts)]
+        )
+    whole, one, *least, _ = np.min(times, axis=0)
+    recorded, ratio = (whole - one) / (N_STEPS - 1), np.median(times, axis=0)[-1]
+    in_us = (f"{1e6 * time:.1f}" for time in (least[0], recorded, *least[1:]))
+    kind = "implicit" if is_implicit else "explicit"
+    return kind, *in_us, *(f"{number:.2f}" for number in (*counts, ratio))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -162,9 +160,9 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
 def main(names: tuple[str, ...]) -> None:
     """Measure the cases that are named, or all."""
     header = "case", "steps", "step", "recorded", "part", "factors", "parts", "factors", "ratio"
-    print(("{:15}" + "{:>10}" * 8).format(*header))
+    print(LINE.format(*header))
     for name in names or CASES:
-        print(("{:15}" + "{:>10}" * 8).format(name, *measured(CASES[name]())), flush=True)
+        print(LINE.format(name, *measured(CASES[name]())), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 from random_mechanisms import add_joint, add_loop, pose, random_loops, random_rotation, random_tree
 
 import sparsebody as sb
-from benchmarks.subgroups import scissor_with_pendulums
+from benchmarks.cases import scissor_with_pendulums
 from sparsebody.tree import spanning_tree
 
 TILTED = (1.0, -2.0, 3.0)  # gravity [m/s^2]

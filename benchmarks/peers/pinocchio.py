@@ -13,7 +13,7 @@ which is its best case. That program is built once, in out/, by `lean/Makefile`.
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,9 +59,7 @@ DIRECT = {
 class Model(TreeModel):
     """A mechanism at a state, in Pinocchio's terms."""
 
-    def __init__(
-        self, problem: Problem, kind: TreeKind, balls_as_hinges: bool, with_data: bool = True
-    ) -> None:
+    def __init__(self, problem: Problem, kind: TreeKind, balls_as_hinges: bool) -> None:
         super().__init__(problem, kind)
         self.balls_as_hinges = balls_as_hinges
         self.model = pin.Model()
@@ -73,9 +71,13 @@ class Model(TreeModel):
         self.contacts = pin.StdVec_RigidConstraintModel()
         self.contact_data = pin.StdVec_RigidConstraintData()
         self.fill()
-        self.data = self.model.createData() if with_data else None
         self.q, self.v = pin.neutral(self.model), np.concatenate(self.rate)
         self.tau = np.zeros(self.model.nv)
+
+    @cached_property
+    def data(self) -> pin.Data:
+        """Work arrays, some of them cubic: not to be made for the compiled program."""
+        return self.model.createData()
 
     @property
     def arguments(self) -> tuple[object, ...]:
@@ -139,7 +141,7 @@ class Model(TreeModel):
         result = np.empty((self.problem.system.n_bodies, 6))
         for i in range(len(result)):
             a = self.to_com[i].actInv(joints[self.carrier[i]])
-            result[i, :3], result[i, 3:] = a.angular, a.linear
+            result[i] = *a.angular, *a.linear
         return result
 
 
@@ -248,7 +250,7 @@ def _lean(
     of = _chosen(problem, settings)
     if not PROGRAM.exists():  # two minutes that no measured case may take
         raise ImportError("not compiled yet: make -f benchmarks/peers/lean/Makefile")
-    model = Model(problem, of.tree, balls_as_hinges, with_data=False)
+    model = Model(problem, of.tree, balls_as_hinges)
     text = "\n".join(_lines(model, algorithm, of))
     done = subprocess.run([PROGRAM], input=text, capture_output=True, text=True, check=False)
     if done.returncode == -signal.SIGKILL:  # by the system; the limit makes it std::bad_alloc
