@@ -59,6 +59,7 @@ class LoadsAndRows:
         self._n = np.cumsum([len(tracked.prescribed), len(springs.item), len(lines.first)])
         self.functions = np.zeros((self._n[-1], 3))
         efforts = *springs.effort, *lines.effort
+        # Whether `functions` (n, 3), values and derivatives of functions of time, never change
         self.are_constant = len(tracked.prescribed) == 0 and all(map(is_constant, efforts))
         if self.are_constant:
             self.fill_functions(0.0, self.functions)

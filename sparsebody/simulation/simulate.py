@@ -278,16 +278,15 @@ def undamped_loss(system: System, trajectory: Trajectory) -> float:
     The work is integrated by the trapezoidal rule over all records and over every other one; their
     difference bounds its error, and is subtracted.
     """
+    from scipy.integrate import cumulative_trapezoid  # takes longer to import than a short run
+
     states = (trajectory.state(k) for k in range(len(trajectory)))
     power = np.array([damping_power(system, state) for state in states])
-    work, rough = (_integrals(power[::n], trajectory.time[::n]) for n in (1, 2))
+    work, rough = (
+        cumulative_trapezoid(power[::n], trajectory.time[::n], initial=0.0) for n in (1, 2)
+    )
     loss = trajectory.energy[0] - trajectory.energy - work
     return float(np.max(loss[::2] - np.abs(work[::2] - rough)))
-
-
-def _integrals(y: FloatArray, time: FloatArray) -> FloatArray:
-    """Return the integral (k,) of y (k,) up to every time, from 0, by the trapezoidal rule."""
-    return np.concatenate([[0.0], np.cumsum(np.diff(time) * (y[1:] + y[:-1]) / 2.0)])
 
 
 class Run:
