@@ -247,6 +247,7 @@ class AutoStepper(OuterStepper):
     def _switch(self, state: State, why: str) -> None:
         """Take implicit steps from a state on."""
         self._inner = ImplicitStepper(self._problem)
+        self._inner.nominal = self._step
         self._n_steps, self._n_regular, self._n_switches = 0, 0, self._n_switches + 1
         self._inner.start(state)
         message = f"generalized-alpha, joints of {self._inner.compliance:.1e} m/N: {why}"

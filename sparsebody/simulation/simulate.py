@@ -60,7 +60,7 @@ from sparsebody.simulation.outer_steppers import (
     Inner,
     is_singular,
 )
-from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed
+from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed, closed_start
 from sparsebody.simulation.step_errors import StepErrors
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Checkpoint, Problem, row_size
@@ -113,7 +113,10 @@ def simulate(
     system : System
         The compiled mechanism.
     state : State, optional
-        Where it begins; default: the nearest consistent state to the model's initial one.
+        Where it begins; default: the nearest consistent state to the model's initial one. Where
+        joints are open by more than 1e-5 of the mechanism's size, or velocities miss theirs by more
+        than 1e-3 of the largest, the motion begins in the nearest consistent state instead, and an
+        event says so, unless a compliance or another stabilization is given.
     duration : float
         How long [s].
     step : float or "auto"
@@ -202,13 +205,15 @@ def simulate(
         is_resumed = ranks.communicator().bcast(is_resumed)
     if path is not None and is_resumed:
         trajectory_files.check_same_run(path, header)
+    change = ""
     if state is None:
         state = consistent_state(system)
     else:
         check_state(system, state)
         if STABILIZATIONS[options.stabilization].closes:
-            check_is_closed(system, state)
+            state, change = started(system, state, options)
     run = Run(system, state, options, control, finder, is_shared)
+    run.change_of_start = change
     run.stepper = stepper_of(run.problem, dynamics)
     if path is None:
         run.recorder = MemoryRecorder(header)
@@ -227,6 +232,17 @@ def simulate(
     if checkpoint is not None:
         run.go_back_to(checkpoint)
     return run.to(duration, progress)
+
+
+def started(system: System, state: State, options: SimulationOptions) -> tuple[State, str]:
+    """Return the state in which a motion begins, and how it differs from the given one.
+
+    Joints of a given compliance may be open. Raises AssemblyError if one is wide open.
+    """
+    if options.compliance is None:
+        return closed_start(system, state, options.step)
+    check_is_closed(system, state)
+    return state, ""
 
 
 def stepper_of(problem: Problem, dynamics: ForwardDynamics | Solver) -> Inner | AdaptiveStepper:
@@ -294,6 +310,7 @@ class Run:
 
     stepper: Inner | AdaptiveStepper
     recorder: MemoryRecorder | trajectory_files.FileRecorder
+    change_of_start = ""  # how the first state differs from the given one
 
     def __init__(
         self,
@@ -454,6 +471,8 @@ class Run:
         options = self._options
         if not self._is_under_way:
             self._record()
+            if self.change_of_start:
+                self._note(Event(self._state.time, "inconsistent start", self.change_of_start))
             self._note_branches()
             self.stepper.start(self._state)
             self._is_under_way = True
