@@ -26,7 +26,7 @@ from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, implicit_memory
 from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.integrators import LocalError, interpolated
-from sparsebody.simulation.stabilization import largest
+from sparsebody.simulation.stabilization import largest_turn
 from sparsebody.simulation.stepper import EXCHANGE, LONG_STEP, Stepper, carried, moved_on
 from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
@@ -331,6 +331,12 @@ class AdaptiveStepper(OuterStepper):
             return self.state
         return self._between(*self._before, time)
 
+    def advance_once(self, here: float, time: float) -> State:
+        """Return the state at `time`, or at the end of the step that goes on `here` if earlier."""
+        if self.state.time <= here:
+            self._step()
+        return self.advance(min(time, self.state.time))
+
     def _between(self, before: State, acceleration: FloatArray, time: float) -> State:
         """Return the state at a time since that before the newest step."""
         if isinstance(self._inner, CollocationStepper) and self._has_springs:
@@ -425,17 +431,16 @@ def is_singular(dynamics: ForwardDynamics, state: State, step: float) -> bool:
     """Return whether redundant rows are violated, or rows dependent, a short way ahead."""
     if len(dynamics.redundant_rows) == 0:
         return False
-    speed, longest = largest(state.velocity), _MOST_STEPS_AHEAD * step
+    speed, longest = largest_turn(dynamics.system, state.velocity), _MOST_STEPS_AHEAD * step
     try:
         if speed * longest > _LOOKAHEAD_DISTANCE:
             ahead = moved_on(state, _LOOKAHEAD_DISTANCE / speed)
         else:
             acceleration = dynamics.evaluate(state).acceleration()
-            if largest(acceleration) * longest**2 < 2.0 * _LOOKAHEAD_DISTANCE:
+            size = largest_turn(dynamics.system, acceleration)
+            if size * longest**2 < 2.0 * _LOOKAHEAD_DISTANCE:
                 return False
-            ahead = carried(
-                state, acceleration, (2.0 * _LOOKAHEAD_DISTANCE / largest(acceleration)) ** 0.5
-            )
+            ahead = carried(state, acceleration, (2.0 * _LOOKAHEAD_DISTANCE / size) ** 0.5)
         stabilization.projected(dynamics.evaluate, ahead).evaluation.acceleration()
     except SingularSystemError:
         return True

@@ -108,6 +108,14 @@ def largest(array: FloatArray) -> float:
     return simulation.largest(array.ravel())
 
 
+def largest_turn(system: System, twists: FloatArray) -> float:
+    """Return the largest angular part, or linear one [m]; in sizes of a mechanism larger than 1 m.
+
+    So that small distances along a motion are small in mechanisms of kilometres, too.
+    """
+    return max(largest(twists[:, :3]), largest(twists[:, 3:]) / max(1.0, system.typical_length))
+
+
 # ---- states of steps ----------------------------------------------------------------------------
 
 
