@@ -336,21 +336,20 @@ class Run:
         self._is_passive = control is None and not finder.changes_states and is_passive(system)
         joint_errors(system)  # laid out for many records
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
-        self._errors = None if options.is_adaptive else StepErrors(system, state)
+        self._errors: StepErrors | None = None  # None for adaptive steps, and a single one
+        # What StepErrors goes on from: nothing up to the first state
+        self._earlier_errors = np.append(np.zeros(system.n_bodies + 2), state.time)
 
     @property
     def checkpoint_size(self) -> int:
         """The length of a packed checkpoint."""
-        size = row_size(self._system, self.stepper.memory_size)
-        return size if self._errors is None else size + len(self._errors.memory)
+        return row_size(self._system, self.stepper.memory_size) + len(self._earlier_errors)
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
         """Begin at a checkpoint."""
-        if self._errors is not None:
-            of_stepper, of_errors = np.split(checkpoint.memory, [-len(self._errors.memory)])
-            checkpoint = replace(checkpoint, memory=of_stepper)
-            self._errors.resume(of_errors)
-        self.stepper.resume(checkpoint)
+        n = len(self._earlier_errors)
+        memory, self._earlier_errors = np.split(checkpoint.memory, [-n])
+        self.stepper.resume(replace(checkpoint, memory=memory))
         self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
         here = self._first_time + self._step * self._options.step
@@ -493,6 +492,9 @@ class Run:
             self._is_under_way = True
         self._finder.begin(self._state)
         n_steps = n_whole_steps(duration, options.step)
+        if not options.is_adaptive and n_steps > 1:
+            self._errors = StepErrors(self._system, self.problem.state)
+            self._errors.resume(self._earlier_errors)
         while self._step < n_steps:
             self._look_at_errors()
             if not self._take_steps(n_steps):
@@ -666,8 +668,8 @@ class Run:
     def _checkpoint(self) -> Checkpoint:
         stepper, wall_time = self.stepper, time.perf_counter() - self._clock
         here = stepper.state, stepper.acceleration, self._n_events, wall_time
-        memory = [stepper.memory] if self._errors is None else [stepper.memory, self._errors.memory]
-        return Checkpoint(self._step, *here, stepper.rank, np.concatenate(memory))
+        errors = self._earlier_errors if self._errors is None else self._errors.memory
+        return Checkpoint(self._step, *here, stepper.rank, np.append(stepper.memory, errors))
 
     def _close(self, interrupted: bool) -> Trajectory:
         """Record where the run ended, and close.

@@ -222,6 +222,7 @@ def test_gradients_of_long_steps_with_bodies_on_joints_to_the_world_are_differen
     check(case, 1e-8, names=["mass", "gravity", "velocity", "position", "control"])
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("method", ADJOINT_METHODS)
 def test_gradients_are_the_same_bits_with_checkpoints(method):
     system, state, _ = random_motion(1)
@@ -320,6 +321,7 @@ def test_implicit_gradients_of_tiny_weights_are_as_accurate():
     np.testing.assert_allclose(tiny * 2.0**900, one, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.usefixtures("exact_newton")
 def test_errors_of_implicit_gradients_are_of_second_order():
     system, state, _ = random_motion(3)
