@@ -59,10 +59,12 @@ class States(NamedTuple):
     time: FloatArray  # (k,)
 
     @classmethod
-    def of(cls, state: State) -> "States":
-        """Return one state, k = 1."""
-        arrays = state.position, state.orientation, state.velocity, state.coordinate
-        return cls._make([*(array[None] for array in arrays), np.array([state.time])])
+    def of(cls, *states: State) -> "States":
+        """Return the arrays of some states, views of those of a single one."""
+        names = ("position", "orientation", "velocity", "coordinate")
+        arrays = [[getattr(state, name) for state in states] for name in names]
+        joined = (of[0][None] if len(of) == 1 else np.array(of) for of in arrays)
+        return cls._make([*joined, np.array([state.time for state in states])])
 
     def at(self, k: int) -> State:
         """Return the state at the k-th time."""
