@@ -4,8 +4,6 @@ Operations are counted by running each algorithm on numbers that count.
 """
 
 import math
-import time
-import timeit
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +23,7 @@ from sparsebody.classical.counting import Counted, Tally, converted, converted_a
 from sparsebody.errors import ShapeError, check_name
 from sparsebody.plots.curves import Line
 from sparsebody.study.fits import Growth, growth
+from sparsebody.study.measure import cpu_seconds
 
 SMALLEST = 3  # joints from which on a polynomial holds: the first two links move less freely
 _CHECKS = 2  # sizes at which a fitted polynomial is checked
@@ -414,21 +413,17 @@ def _nothing(links: Links, motion: Motion) -> FloatArray:
 
 def _least_time(call: Callable[[], object]) -> float:
     """Return the least CPU time of one call over some batches [s]; of a long one over few calls."""
-    spent = [_cpu_seconds(call, 1)]  # may load what is compiled
-    once = _cpu_seconds(call, 1)
+    spent = [cpu_seconds(call, 1)]  # may load what is compiled
+    once = cpu_seconds(call, 1)
     if once > _LONGEST_BATCHES / 2:
         spent.append(once)
         while sum(spent) < _LONGEST_CALLS:
-            spent.append(_cpu_seconds(call, 1))
+            spent.append(cpu_seconds(call, 1))
         return min(spent)
-    once = max(min(once, _cpu_seconds(call, 1)), _RESOLUTION)
+    once = max(min(once, cpu_seconds(call, 1)), _RESOLUTION)
     calls = math.ceil(_BATCH / once)
     repeats = max(2, min(_REPEATS, math.ceil(_LONGEST_BATCHES / (calls * once))))
-    return min(_cpu_seconds(call, calls) for _ in range(repeats))
-
-
-def _cpu_seconds(call: Callable[[], object], calls: int) -> float:
-    return timeit.timeit(call, timer=time.process_time, number=calls) / calls
+    return min(cpu_seconds(call, calls) for _ in range(repeats))
 
 
 def cost_panels(costs: Sequence[Cost]) -> dict[str, list[Line]]:

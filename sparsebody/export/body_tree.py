@@ -11,7 +11,8 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelWarning, warn_user
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
-from sparsebody.model import WORLD, JointType, Mechanism, Polynomial, State, System, rigid_clusters
+from sparsebody.model import WORLD, JointType, Mechanism, State, System, rigid_clusters
+from sparsebody.model import time_functions as functions
 from sparsebody.model.system import check_state
 from sparsebody.model.time_functions import TimeFunction
 
@@ -178,9 +179,7 @@ class Notes:
 
 def is_constant(function: float | TimeFunction) -> bool:
     """Tell whether a function of time is a number."""
-    return isinstance(function, int | float) or (
-        isinstance(function, Polynomial) and not any(function.coefficients[1:])
-    )
+    return isinstance(function, int | float) or functions.is_constant(function)
 
 
 def value_at(function: float | TimeFunction, time: float) -> float:
