@@ -27,7 +27,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from sparsebody._core import rank as kernels
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.dynamics import ForwardDynamics, preparation
 from sparsebody.equations.initial_state import consistent_state
@@ -225,9 +225,8 @@ def _least_squares(
 
 
 COMPONENTS = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
-Remedies = Mapping[
-    str, tuple[str, int]
-]  # by joint: what to do, and how many constraints it removes
+# By joint: what to do, and how many constraints it removes
+Remedies = Mapping[str, tuple[str, int]]
 NO_REMEDIES: Remedies = {}
 
 
@@ -270,10 +269,8 @@ class ReactionReport:
         index = np.cumsum(dimension > 0) - 1
         is_redundant = dimension[cycles.cycle] > 0
         joint, loop = cycles.edge[is_redundant], index[cycles.cycle[is_redundant]]
-        start = np.concatenate(
-            [[0], np.cumsum(np.bincount(joint, minlength=len(self.n_indeterminate)))]
-        )
-        return start.astype(np.intp), loop[np.argsort(joint, kind="stable")].astype(np.intp)
+        start = offsets(np.bincount(joint, minlength=len(self.n_indeterminate)))
+        return start, loop[np.argsort(joint, kind="stable")].astype(np.intp)
 
     def loops_of(self, joint: int) -> list[int]:
         """Return the redundant loops that a joint is in."""
