@@ -10,7 +10,7 @@ from scipy.sparse import csgraph, csr_array
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelWarning, warn_user
-from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
+from sparsebody.kinematics.joint_motion import body_rotations, joint_frames, joint_motion
 from sparsebody.model import WORLD, JointType, Mechanism, State, System, rigid_clusters
 from sparsebody.model import time_functions as functions
 from sparsebody.model.system import check_state
@@ -69,15 +69,7 @@ class PosedMechanism:
     @cached_property
     def joint_frames(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
         """Axes (n_joints, 3, 3) and origins (n_joints, 3) of P, and of S, in the world."""
-        system = self.system
-        frames = []
-        for body, rotation, point in (
-            (system.predecessor, system.predecessor_rotation, system.predecessor_point),
-            (system.successor, system.successor_rotation, system.successor_point),
-        ):
-            R = self.rotation[body]
-            frames.append((R @ rotation, self.center[body] + np.einsum("nij,nj->ni", R, point)))
-        return tuple(frames)
+        return joint_frames(self.system, self.state)
 
     @cached_property
     def coordinates(self) -> list[tuple[FloatArray, FloatArray]]:
