@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, Int32Array, IntArray
+from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, Int32Array, IntArray, offsets
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.html_tables import counts_text, first_names, html_facts, largest_norm, lengths
 from sparsebody.model.columns import ObjectArray
@@ -401,7 +401,7 @@ def with_joints(system: System, joints: IntArray) -> System:
     index = np.full(system.n_joints, -1, dtype=np.intp)
     index[joints] = np.arange(len(joints))
     sizes = np.diff(system.first_row)[joints]
-    first_row = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    first_row = offsets(sizes)
     rows = np.repeat(system.first_row[joints] - first_row[:-1], sizes) + np.arange(first_row[-1])
     tracked, elastic = system.coordinates, system.elastic
     joint = index[tracked.joint]

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody._core import simulation as native
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.dynamics.energy import kinetic_energy
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import SimulationError
@@ -60,7 +60,7 @@ def uniform_compliance(system: System, state: State, translation: float) -> Comp
     rotation = translation / system.typical_length**2
     diagonal = np.where(linear, translation, rotation)
     size = np.diff(system.first_row)
-    first_entry = np.concatenate([[0], np.cumsum(size**2)]).astype(np.intp)
+    first_entry = offsets(size**2)
     local = np.arange(system.n_rows) - system.first_row[system.row_joint]
     entries = np.zeros(first_entry[-1])
     entries[first_entry[system.row_joint] + local * (size[system.row_joint] + 1)] = diagonal
