@@ -10,6 +10,7 @@
 // and, where the defaults of joint_types.hpp do not hold,
 //   drift(X, v)                       bias c = (dS/dt) qd in S axes, not constraint drift; v = v_J = S qd; default: 0
 //   active_force_subspace(X)          W, W' S = identity where the joint is closed, so that qd = W' v_J; default: S
+//   small_error(X, delta)             the same as error(X, delta), of several poses at once; false where one of them is too open
 // Types derived from UnitAxes<...> move along constant unit vectors, from which S and T follow.
 // Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still, seen from S.
 #pragma once
@@ -19,6 +20,7 @@
 #include <numbers>
 #include <type_traits>
 
+#include "spatial/lanes.hpp"
 #include "spatial/transform.hpp"
 
 namespace sparsebody::joints {
@@ -115,16 +117,19 @@ T angle_over_sine(const Vec3<T>& sine_vector, const T& versine) {
 // which vanish for a joint put together backwards. ---
 
 // d1, d2: the z axes of P and S are not parallel; the rotation that takes z_P to z_S.
+// A small one by asin(s) / s to rounding; false where it is not small.
+template <class T>
+bool small_tilt_error(const Mat3<T>& E, T* delta) {
+  const T square = E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2);
+  const T stretch = T(1) + square * (T(1.0 / 6.0) + square * (T(3.0 / 40.0) + square * T(5.0 / 112.0)));
+  delta[0] = stretch * E(1, 2), delta[1] = -(stretch * E(0, 2));
+  return all_less(square, T(1e-4)) && all_less(T(0), E(2, 2));
+}
 template <class T>
 void tilt_error(const Mat3<T>& E, T* delta) {
   using std::atan2, std::sqrt;
-  const T square = E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2);
-  if (square < T(1e-4) && E(2, 2) > T(0)) {  // asin(s) / s to rounding, where drift is small
-    const T stretch = T(1) + square * (T(1.0 / 6.0) + square * (T(3.0 / 40.0) + square * T(5.0 / 112.0)));
-    delta[0] = stretch * E(1, 2), delta[1] = -stretch * E(0, 2);
-    return;
-  }
-  const T sine = sqrt(square);
+  if (small_tilt_error(E, delta)) return;
+  const T sine = sqrt(E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2));
   if (sine < T(1e-8)) {  // opposite: half a turn about any axis across
     delta[0] = T(std::numbers::pi), delta[1] = T(0);
     return;
