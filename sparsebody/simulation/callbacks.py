@@ -16,6 +16,7 @@ conventions of scipy.integrate.solve_ivp.
 """
 
 import ctypes
+import math
 import signal
 import threading
 import time
@@ -37,6 +38,8 @@ from sparsebody.simulation.integrators import interpolated
 
 Control = Callable[[float, State], FloatArray]
 """control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
+
+CONTROL_WRENCH = "the control's wrench"  # its name in messages
 
 _FUNCTION: Any = ctypes._CFuncPtr  # type: ignore[attr-defined]
 _POINTERS = [ctypes.c_void_p] * 6
@@ -90,8 +93,9 @@ class ControlArguments:
                 position.copy(), orientation.copy(), velocity.copy(), coordinate.copy(), time
             )
             force = self._control(time, state)
-            if not is_plain(force, wrench.shape):
-                force = checked_vectors(self._system, force, "body_force")
+            is_finite = math.isfinite(position.sum() + velocity.sum())  # or the motion blew up
+            if not is_plain(force, wrench.shape) or (is_finite and not math.isfinite(force.sum())):
+                force = checked_vectors(self._system, force, CONTROL_WRENCH)
             wrench[:] = force
         except BaseException as error:
             self._error = error
