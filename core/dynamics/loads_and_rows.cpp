@@ -52,7 +52,7 @@ Index LoadsAndRows::add_loads(const model::BodyMotions& bodies, View<const doubl
   for (Index k = 0; k < n_springs; ++k) {  // tau = effort - k (q - q_0) - d dq/dt
     const Index item = springs.item[k];
     const Coordinate c = coordinate(bodies, item);
-    const double q = coordinates.continued(item, c.of.value, previous[item]), effort = functions(n_prescribed + k, 0);
+    const double q = coordinates.unwrapped(item, c.of.value, previous[item]), effort = functions(n_prescribed + k, 0);
     const double tau = effort - springs.stiffness[k] * (q - springs.rest[k]) - springs.damping[k] * c.rate();
     model::add_joint_wrench(joints.frames, c.joint, c.motion.X_p, c.of.active_force * tau, load);
   }
@@ -81,7 +81,7 @@ void LoadsAndRows::fill_errors(const model::BodyMotions& bodies, View<const Inde
 void LoadsAndRows::fill_coordinates(const model::BodyMotions& bodies, View<const double> previous,
                                     View<double> value) const {
   for (Index i = 0; i < value.size(); ++i)
-    value[i] = of_.coordinates.continued(i, coordinate(bodies, i).of.value, previous[i]);
+    value[i] = of_.coordinates.unwrapped(i, coordinate(bodies, i).of.value, previous[i]);
 }
 
 }  // namespace sparsebody

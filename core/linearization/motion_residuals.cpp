@@ -53,7 +53,7 @@ Vector symmetric_times(const double* e, const Vector& w) {
           e[4] * w.x + e[5] * w.y + e[2] * w.z};
 }
 
-// Adds the gradient of y' E w by these entries.
+// Adds the gradient of y' E w in these entries.
 void add_symmetric_gradient(const Vector& y, const Vector& w, double* e) {
   e[0] += y.x * w.x, e[1] += y.y * w.y, e[2] += y.z * w.z;
   e[3] += y.x * w.y + y.y * w.x, e[4] += y.x * w.z + y.z * w.x, e[5] += y.y * w.z + y.z * w.y;
@@ -153,7 +153,7 @@ void MotionResiduals::add_coordinates(Rated& of, const model::SystemTables& tabl
         OfJoint value(0.0);
         if constexpr (info.n_scalars > 0)
           if (k >= info.n_velocities - info.n_scalars) value = q[k + info.n_positions - info.n_velocities];
-        value = tracked.continued(item, value, at.coordinate[item]);
+        value = tracked.unwrapped(item, value, at.coordinate[item]);
         if (tracked.row[item] >= 0) add_row(of, tracked.row[item] - of.first_row, W[k], along);
         const OfJoint rate = dot(of.v_J, W[k]);
         for (const Index spring : springs_of[item]) {

@@ -63,9 +63,9 @@ struct ByVariables {
 using Directions = ByVariables<const double>;  // without rows where there are none
 using Gradients = ByVariables<double>;
 
-// With derivatives by a twist of S, then by the relative velocity.
+// With derivatives in a twist of S, then in the relative velocity.
 using OfJoint = Dual<12>;
-// With derivatives by the twists of two bodies, then by their velocities.
+// With derivatives in the twists of two bodies, then in their velocities.
 using OfBodies = Dual<24>;
 
 class MotionResiduals {
@@ -82,7 +82,7 @@ class MotionResiduals {
   void row_products(View<const double, 2> motion, View<double> row) const;
   // Adds A' u (n, 6) of multipliers u (n_rows,).
   void add_row_forces(View<const double> u, View<double, 2> force) const;
-  // Fills the gradients by frames of u . delta, the position errors of joints that are closed.
+  // Fills the gradients, in the frames, of u . delta, delta the position errors of closed joints.
   void error_vjp(View<const double> u, View<double, 2> predecessor_frame, View<double, 2> successor_frame) const;
 
  private:
@@ -113,7 +113,7 @@ class MotionResiduals {
   struct Deformation {
     Force<double> rows[6];
   };
-  // Derivatives of -f on both bodies of a spring between points, by their twists, their velocities and the points.
+  // Derivatives of -f on both bodies of a spring between points, in their twists, their velocities and the points.
   struct PointRates {
     Index body[2];
     double of[12][30];

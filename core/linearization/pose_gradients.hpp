@@ -1,8 +1,8 @@
 // Reverse mode of steps on poses, the maps `pose_derivatives` and `moved` of model/poses.hpp: gradients g of some
-// scalar by what a map returns become gradients by what it takes, (dy/dx)' g.
+// scalar in what a map returns become gradients in what it takes, (dy/dx)' g.
 //
-// Poses change by twists (a, b) in body coordinates, dx = R b, dq = q (0, a) / 2; gradients by them are (n, 6). The
-// gradient by p of a scalar with the gradient g by q p is q* g, for multiplication with a unit quaternion q is
+// Poses change by twists (a, b) in body coordinates, dx = R b, dq = q (0, a) / 2; gradients in them are (n, 6). The
+// gradient in p of a scalar with the gradient g in q p is q* g, for multiplication with a unit quaternion q is
 // orthogonal.
 #pragma once
 
@@ -30,12 +30,12 @@ struct Quaternion {
 struct Poses {
   View<const double, 2> position, orientation;
 };
-// Gradients (n, 6) by twists, velocities and accelerations of a state.
+// Gradients (n, 6) in twists, velocities and accelerations of a state.
 struct StateGradients {
   View<double, 2> twist, velocity, acceleration;
 };
 
-// Adds the gradients by a state, from the gradients (n, 7) by
+// Adds the gradients in a state, from the gradients (n, 7) in
 //
 //   y' = (R u, q (0, w / 2)),   y'' = (R (du/dt + w x u), q (-w'w / 4, dw/dt / 2)),
 //
@@ -48,10 +48,10 @@ inline void add_pose_derivative_gradients(View<const double, 2> orientation, Vie
     const auto [dw, du] = Motion<double>::load(&acceleration(i, 0));
     const Mat3<double> R = model::rotation_of(orientation, i);
     const Quaternion conjugate = Quaternion::load(&orientation(i, 0)).conjugate();
-    const Vec3<double> g1 = transpose_times(R, Vec3<double>::load(&rate(i, 0)));       // by u
-    const Vec3<double> g2 = transpose_times(R, Vec3<double>::load(&curvature(i, 0)));  // by du + w x u
-    const auto [s1, v1] = conjugate * Quaternion::load(&rate(i, 3));       // by (0, w / 2)
-    const auto [s2, v2] = conjugate * Quaternion::load(&curvature(i, 3));  // by (-w'w / 4, dw / 2)
+    const Vec3<double> g1 = transpose_times(R, Vec3<double>::load(&rate(i, 0)));       // in u
+    const Vec3<double> g2 = transpose_times(R, Vec3<double>::load(&curvature(i, 0)));  // in du + w x u
+    const auto [s1, v1] = conjugate * Quaternion::load(&rate(i, 3));       // in (0, w / 2)
+    const auto [s2, v2] = conjugate * Quaternion::load(&curvature(i, 3));  // in (-w'w / 4, dw / 2)
     const double p = -0.25 * dot(w, w);
     const Vec3<double> by_rotation = cross(u, g1) + cross(du + cross(w, u), g2) + 0.25 * (cross(w, v1) - s1 * w) +
                                      0.5 * (p * v2 - 0.5 * s2 * dw + 0.5 * cross(dw, v2));
@@ -72,13 +72,13 @@ struct PoseCurve {
   View<const double, 2> position, orientation;  // at the start
   View<const double, 2> rate, pose_curvature, rate_curvature;
 };
-// Gradients by y', C and c, (n, 7), and by twists at the start, (n, 6).
+// Gradients in y', C and c, (n, 7), and in twists at the start, (n, 6).
 struct CurveGradients {
   View<double, 2> twist, rate, pose_curvature, rate_curvature;
 };
 
-// From gradients by twists and velocities at the end of the curve: adds those by twists at the start and by y', fills
-// those by C and c.
+// From gradients in twists and velocities at the end of the curve: adds those in twists at the start and in y', fills
+// those in C and c.
 inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2> twist, View<const double, 2> velocity,
                             const CurveGradients& out) {
   const double half_square = 0.5 * h * h;
@@ -92,10 +92,10 @@ inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2>
     const Vec3<double> u = transpose_times(R, Vec3<double>::load(rate) + h * Vec3<double>::load(c));
     const auto [a, b] = Motion<double>::load(&twist(i, 0));
     const auto [w_bar, u_bar] = Motion<double>::load(&velocity(i, 0));
-    const Vec3<double> by_velocity = R * u_bar, by_position = R * b;  // by x' + h c_x, x_1
+    const Vec3<double> by_velocity = R * u_bar, by_position = R * b;  // in x' + h c_x, x_1
     const Vec3<double> by_rotation = a + cross(u_bar, u) - k * (spin.s * w_bar + cross(spin.v, w_bar));
-    const Quaternion by_rate = 2.0 * k * (q * Quaternion{0.0, w_bar});  // by q' + h c_q
-    const Quaternion by_end =                                           // by q_1 / k
+    const Quaternion by_rate = 2.0 * k * (q * Quaternion{0.0, w_bar});  // in q' + h c_q
+    const Quaternion by_end =                                           // in q_1 / k
         2.0 * k * (q * Quaternion{0.0, by_rotation}) + (-2.0 * k * k * dot(spin.v, w_bar)) * q;
     const auto add = [](const Vec3<double>& x, const Quaternion& p, double* sum) { x.add_to(sum), p.add_to(sum + 3); };
     add(h * by_position + by_velocity, h * by_end + by_rate, &out.rate(i, 0));
@@ -138,7 +138,7 @@ inline Displacements displacements(const Poses& start, const Poses& end) {
   return out;
 }
 
-// Angular momenta p (n, 3) of discrete free rotations by t, p = s I t + c t x I t (simulation/variational_step.hpp),
+// Angular momenta p (n, 3) of discrete free rotations in t, p = s I t + c t x I t (simulation/variational_step.hpp),
 // and S'^-1 (n, 3, 3), S = dp/dt; and C = s 1 - c tx (n, 3, 3), so that w . p changes by (C w)' dI t with the inertia.
 struct DiscreteRotations {
   Array<double, 2> momentum;
@@ -188,7 +188,7 @@ inline Array<double, 2> momenta(View<const double> mass, View<const double, 3> i
   return out;
 }
 
-// Adds the gradients of -p' M m, p and m twists (n, 6), by masses, and by inertias (n, 6): xx yy zz xy xz yz.
+// Adds the gradients of -p' M m, p and m twists (n, 6), in masses, and in inertias (n, 6): xx yy zz xy xz yz.
 inline void add_inertial_gradients(View<const double, 2> p, View<const double, 2> m, View<double> mass,
                                    View<double, 2> inertia) {
   for (Index i = 0; i < p.rows(); ++i) {

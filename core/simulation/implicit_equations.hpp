@@ -130,11 +130,11 @@ class Equations {
   // Adds the whole [J A'; A -C] as K + c D + b M. Rows of elements are the derivatives of their residuals; so are those
   // of joints if `exact_rows`, in place of A, which is the derivative only where joints are closed.
   void assemble(Triplets& out, bool exact_rows);
-  // Sets the rows A of joints and the derivatives E of their errors by twists, which are A where joints are closed.
+  // Sets the rows A of joints and the derivatives E of their errors in twists, which are A where joints are closed.
   void set_joint_rows();
   // Fills A m (n_rows,) of motions m (n, 6) by the newest rows.
   void row_products(View<const double, 2> motion, View<double> row) const;
-  // Adds E' u (n, 6), and the gradients of u . delta by twists of joint frames in their own axes if there are rows.
+  // Adds E' u (n, 6), and the gradients of u . delta in twists of joint frames in their own axes if there are rows.
   void add_error_forces(View<const double> u, View<double, 2> force, View<double, 2> predecessor_frame = {},
                         View<double, 2> successor_frame = {}) const;
   // What `assemble` adds, of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present

@@ -10,7 +10,7 @@
 namespace sparsebody::implicit {
 
 using Directions = Dual<6>;
-// With derivatives by the twists of predecessor and successor, then by the changes of their velocities.
+// With derivatives in the twists of predecessor and successor, then in the changes of their velocities.
 using OfBoth = Dual<24>;
 
 // Sum of columns times numbers.
@@ -65,7 +65,7 @@ template <class T>
         T value(0.0);
         if constexpr (info.n_scalars > 0)
           if (k >= info.n_velocities - info.n_scalars) value = q[k + info.n_positions - info.n_velocities];
-        value = tracked.continued(item, value, start_.coordinate[item]);
+        value = tracked.unwrapped(item, value, start_.coordinate[item]);
         if constexpr (std::is_same_v<T, double>) end_.coordinate[item] = value;
         if (row >= 0) {
           const Index local = row - tables_.joints.first_row[j];

@@ -70,9 +70,9 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
     tracked = system.coordinates
     value, active_force, drift = motion.coordinates(system, tracked.joint, tracked.index)
     turn = 2.0 * math.pi
-    near = value + turn * np.round((state.coordinate - value) / turn)
+    unwrapped = value + turn * np.round((state.coordinate - value) / turn)
     rate = np.einsum("na,na->n", active_force, motion.velocity[tracked.joint])
-    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, active_force, drift)
+    return CoordinateMotion(np.where(tracked.is_angle, unwrapped, value), rate, active_force, drift)
 
 
 def prescribed_motion(system: System, time: float) -> FloatArray:

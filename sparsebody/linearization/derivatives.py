@@ -50,7 +50,7 @@ class Tangent(NamedTuple):
 
 
 class PitchRows(NamedTuple):
-    """The derivatives by pitch of the rows along the axes of helical joints."""
+    """The rows along the axes of helical joints, differentiated with respect to the pitch."""
 
     row: IntArray  # (n,)
     ends: IntArray  # (n, 2) bodies, -1 for the world
@@ -67,7 +67,7 @@ def joints_of(system: System, joint_type: type[JointType]) -> IntArray:
 class Residuals:
     """F and r of a motion: their changes along directions, and gradients.
 
-    Gradients by the geometry of joints and elements are given where they are asked for.
+    Gradients in the geometry of joints and elements are given on request.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Residuals:
         return np.zeros((2, n, 6))
 
     def _of_frames(self, by: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients (2, n_joints + n_elements, 6) by frames, by their names."""
+        """Return gradients in frames (2, n_joints + n_elements, 6), by their names."""
         of_joints, of_elements = np.split(by, [self.system.n_joints], axis=1)
         return dict(zip(ALL_FRAMES, (*of_joints, *of_elements), strict=True))
 
@@ -178,7 +178,7 @@ class Residuals:
         return np.asarray(np.swapaxes(root, 1, 2) @ root)
 
     def _of_resistance(self, by: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients by the elements' matrices, symmetric ones, of those by forces."""
+        """Return the gradients in the elements' matrices, symmetric, from those in forces."""
         if len(by) == 0:
             return {name: np.zeros((0, 6, 6)) for name in ELASTIC_VARIABLES}
         stiffness, damping = (
@@ -190,7 +190,7 @@ class Residuals:
 
     @cached_property
     def _spring_rates(self) -> dict[str, FloatArray]:
-        """The derivatives of these forces by each of the springs' constants."""
+        """The derivatives of these forces in each of the springs' constants."""
         springs = self.system.joint_forces
         rates = (
             np.ones_like(self._value),
@@ -202,7 +202,7 @@ class Residuals:
 
     @cached_property
     def _pitches(self) -> PitchRows:
-        """The derivatives by pitch of the rows of helical joints along their axes."""
+        """The rows of helical joints along their axes, differentiated in the pitch."""
         system, joint = self.system, joints_of(self.system, Helical)
         by_pitch = Helical(2.0).neutral_rows - Helical(1.0).neutral_rows  # T is linear in the pitch
         (row,) = np.flatnonzero(by_pitch.any(axis=1))
@@ -217,7 +217,7 @@ class Residuals:
         return PitchRows(rows, ends, on_ends, change, travel / system.parameter[joint])
 
     def _of_pitches(self, y: FloatArray, u: FloatArray) -> FloatArray:
-        """Return the gradient of y . F + u . r by the pitches."""
+        """Return the gradient of y . F + u . r in the pitches."""
         if self.shapes["pitch"] == (0,):
             return np.zeros(0)
         of = self._pitches
@@ -227,7 +227,7 @@ class Residuals:
 
     @cached_property
     def _line_rates(self) -> tuple[dict[str, FloatArray], csc_array]:
-        """Derivatives of the forces along lines by each of their constants, and of dl/dt by v.
+        """Derivatives of the forces along lines in each of their constants, and of dl/dt in v.
 
         u - k (l - l_0) - d dl/dt drives the points apart.
         """
@@ -237,7 +237,7 @@ class Residuals:
         return dict(zip(LINE_VARIABLES, rates, strict=True)), of_lines
 
     def _of_lines(self, y: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients of y . F by the constants of forces between points."""
+        """Return the gradients of y . F in the constants of forces between points."""
         if len(self.system.point_forces.first) == 0:
             return {name: np.zeros(0) for name in LINE_VARIABLES}
         rates, of_lines = self._line_rates
@@ -271,9 +271,9 @@ class Residuals:
         }
 
     def error_vjp(self, u: FloatArray, frames: FloatArray | None = None) -> dict[str, FloatArray]:
-        """Return the gradients of u . delta, position errors of joints, by their geometry.
+        """Return the gradients of u . delta, position errors of joints, in their geometry.
 
-        `frames` (2, n_joints + n_elements, 6) are those by frames; by default of closed joints.
+        `frames` (2, n_joints + n_elements, 6) are those in frames; default: of closed joints.
         """
         by_frames = self.no_frames() if frames is None else frames
         if frames is None:
@@ -374,7 +374,7 @@ class Derivatives(BriefRepr):
     def vjp(
         self, acceleration: FloatArray | None = None, multiplier: FloatArray | None = None
     ) -> dict[str, FloatArray]:
-        """Return the gradients of acceleration . da + multiplier . dlambda by all variables.
+        """Return the gradients of acceleration . da + multiplier . dlambda in all variables.
 
         `acceleration` (n_bodies, 6[, k]), `multiplier` (n_rows[, k]); zero where none is given.
         Raises ShapeError for a shape that does not fit, ModelError for a number that is not finite.
@@ -403,7 +403,7 @@ class Derivatives(BriefRepr):
         return gradients
 
     def matrix(self, variable: str) -> FloatArray:
-        """Return the dense derivative (n_bodies, 6, *shape) of the accelerations by a variable."""
+        """Return the dense derivative (n_bodies, 6, *shape) of the accelerations in a variable."""
         shape = self.shape(variable)
         size = int(np.prod(shape))
         change = self.jvp(**{variable: np.eye(size).reshape(*shape, size)}).acceleration
@@ -411,7 +411,7 @@ class Derivatives(BriefRepr):
 
     @cached_property
     def joint_space(self) -> ForwardDynamicsDerivatives:
-        """Those of a tree's joint accelerations by q, qd and tau; see `TreeDerivatives`.
+        """Those of a tree's joint accelerations in q, qd and tau; see `TreeDerivatives`.
 
         All forces are taken along; coordinates are in the order of `joint_space(...).names`. Raises
         ModelError if a joint closes a loop.
@@ -477,7 +477,7 @@ def derivatives(
     body_force: FloatArray | None = None,
     dynamics: ForwardDynamics | None = None,
 ) -> Derivatives:
-    """Return the derivatives of forward dynamics by state, forces and parameters.
+    """Return the derivatives of forward dynamics with respect to state, forces and parameters.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ make, closed where the step closes it, with its acceleration:
     q = q_o exp(x),  M x + A' mu = 0,  delta(q) = 0,    v = v_o + d,  M d + A' nu = 0,  A v = k.
 
 A' is that of the factors: of the open pose, or of the closed one of the stage before at the same
-time, by which a stage is closed too; `Adjoint.closing` turns gradients by x and d into weights p,
+time, by which a stage is closed too; `Adjoint.closing` turns gradients in x and d into weights p,
 and those of the changes of these equations are p nu' and p mu'. Left out are factors that are made
 anew before a pose is closed, where it is far.
 """
@@ -158,7 +158,7 @@ class _EulerCurve:
         return replace(end, velocity=self._first.velocity, time=time)
 
     def move_back(self, k: int, g: StateGradient) -> None:
-        """Turn the gradient by the open end into that by the start."""
+        """Turn the gradient in the state at the open end into that at the start."""
         del k
         none, of_rate = self._no_curvature, np.zeros_like(self._rate)
         self._of_start = by = StateGradient.zero(len(none))
@@ -171,12 +171,12 @@ class _EulerCurve:
         by.acceleration[:] = self._h * by.velocity
 
     def gradient_by_start(self) -> StateGradient:
-        """Return the gradient by the start."""
+        """Return the gradient in the state at the start."""
         return self._of_start
 
 
 class _Curves:
-    """The curves from the start of a step to its stages, and the gradients by what makes them."""
+    """The curves from the start of a step to its stages, and gradients in what they depend on."""
 
     def __init__(self, start: Solved, h: float, method: Tableau, values: FloatArray) -> None:
         self._start, self._h, self._method, (s, n, _) = start, h, method, values.shape
@@ -201,7 +201,7 @@ class _Curves:
         return State(*moved, state.coordinate, time)
 
     def gradient_by_stage(self, k: int) -> StateGradient:
-        """Return the gradient by a stage of those by its y''."""
+        """Return the gradient in the state of a stage from that in its y''."""
         g = StateGradient.zero(len(self._of_rate))
         q, v, a = (part[k] for part in self._stages)
         of_rate = np.zeros_like(self._of_rate)
@@ -209,7 +209,7 @@ class _Curves:
         return g
 
     def move_back(self, k: int, g: StateGradient) -> None:
-        """Turn the gradient by an open stage into those by the start and by all y'' before."""
+        """Turn the gradient in an open stage into those in the start and in all y'' before."""
         of_pose, of_mean = np.empty_like(self._of_rate), np.empty_like(self._of_rate)
         outputs = self._of_start.twist, self._of_rate, of_pose, of_mean
         state, method = self._start.state, self._method
@@ -224,7 +224,7 @@ class _Curves:
                     self._of_curvature[j] += weight * of
 
     def gradient_by_start(self) -> StateGradient:
-        """Return the gradient by the start."""
+        """Return the gradient in the state at the start."""
         state, of = self._start.state, (self._of_rate, self._of_curvature[0])
         at = state.orientation, state.velocity, self._start.acceleration
         native.add_pose_derivative_gradients(*at, *of, self._of_start)
@@ -240,7 +240,7 @@ class ExplicitAdjoint(Adjoint):
         self._linear: dict[int, tuple[LinearDynamics, System]] = {}
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
-        """Return the gradient by the first state, of those by states at times."""
+        """Return the gradient in the first state, given those in the states at all times."""
         g = StateGradient.zero(self.system.n_bodies)
         self.add(g, gradient_at(self._tape.state.time))
         for part in self._tape.steps.intervals():
@@ -263,7 +263,7 @@ class ExplicitAdjoint(Adjoint):
         return linear
 
     def _step(self, step: Step, g: StateGradient) -> StateGradient:
-        """Return the gradient by the start of a step of that by its end."""
+        """Return the gradient at the start of a step from that at its end."""
         scheme = self._tape.scheme
         if isinstance(scheme, Composition):
             return self._composition(step, scheme, g)
@@ -299,7 +299,7 @@ class ExplicitAdjoint(Adjoint):
         return curves.gradient_by_start()
 
     def _composition(self, step: Step, scheme: Composition, g: StateGradient) -> StateGradient:
-        """Return the gradient by the start of a composition of RATTLE steps, of that by its end.
+        """Return the gradient at the start of a composition of RATTLE steps from that at its end.
 
         Two stages a part: with its velocities v and v_1 of `rattle_adjoint`.
         """
@@ -329,9 +329,9 @@ class ExplicitAdjoint(Adjoint):
     def _close(
         self, at: LinearDynamics, opened: State, closed: State, last: State | None, g: StateGradient
     ) -> FloatArray:
-        """Turn the gradient by a closed state into that by the open one, in place.
+        """Turn the gradient in a closed state into that in the open one, in place.
 
-        Returns that by the pose of the stage before, whose factors closed this one if it is given.
+        Returns that in the pose of the stage before, whose factors closed this one if it is given.
         """
         by_last = np.zeros_like(g.twist)
         change = closed.velocity - opened.velocity
@@ -379,15 +379,15 @@ def _state(stage: FloatArray, time: float, start: State) -> State:
 #
 # where W_0 of the first part is of the accelerations at the start, and that of others is W_1 of the
 # part before; G(t) are the momenta, times h, of a body that is displaced by t in h. Hairer, Lubich,
-# Wanner (2006), sec. VII.1.4. With x^ for the gradient by x, and its variables in reverse,
+# Wanner (2006), sec. VII.1.4. With x^ for the gradient in x, and its variables in reverse,
 #
 #     M w + A_1' pi = v_1^,  A_1 w = 0,        W_1^ = (from the next part) + h w / 2,
 #     q_1^ += (w' A_1' nu - pi' (A_1 v_1 - k))_q,    q_1^, v^ += (W_1^' W_1)_q, (W_1^' W_1)_v,
 #     p^ = w + M^-1 v^,  W_0^ = (h / 2) M^-1 v^,
 #     y = q_1^ - A_1' kappa,  u = R p^ + h G'^-T B' (y + e),  A_0 u = 0,
-#     v_0^ = M u,  W_0^ := R W_0^ + h u / 2,  q_0^ = y as a gradient by q_0 + (u' A_0' mu)_q.
+#     v_0^ = M u,  W_0^ := R W_0^ + h u / 2,  q_0^ = y as a gradient in q_0 + (u' A_0' mu)_q.
 #
-# R turns the axes of the end into those of the start, B is the Jacobian of q_1 by t, and e = p^ x*
+# R turns the axes of the end into those of the start, B is the Jacobian of q_1 in t, and e = p^ x*
 # p + W_0^ x* W_0, moments only, is due to turning axes. u and kappa are by `Adjoint.closing`.
 
 
@@ -418,7 +418,7 @@ def rattle_adjoint(
     g: StateGradient,
     by_wrench: FloatArray,
 ) -> tuple[StateGradient, FloatArray]:
-    """Return the gradients by (q_0, v_0) and W_0 of g by (q_1, v_1) and `by_wrench` by W_1.
+    """Return the gradients in (q_0, v_0) and W_0, from g in (q_1, v_1) and `by_wrench` in W_1.
 
     The part h [s] begins at `first`, with W_0 of `before`; `predicted` has the velocity v, `end`
     v_1. The equations are above: `weight` is w, then u, `by_p` p^, `by_end` y, `turn` e.

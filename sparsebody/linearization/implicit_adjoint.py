@@ -1,6 +1,6 @@
 """Adjoints of implicit steps: of the generalized-alpha method, and of those closed at nodes.
 
-At the end of a step, F(q, v, dv/dt, lambda, p) = 0, with derivatives K, D and M by twists,
+At the end of a step, F(q, v, dv/dt, lambda, p) = 0, with derivatives K, D and M in twists,
 velocities and accelerations of the bodies, and
 
     dq_1 = Ad(exp y)^-1 dq_0 + T(y) dy,  dy = h dv_0 + h^2 ((1/2 - beta) da_0 + beta da_1),
@@ -8,7 +8,7 @@ velocities and accelerations of the bodies, and
     (1 - alpha_m) da_1 + alpha_m da_0 = (1 - alpha_f) d(dv_1/dt) + alpha_f d(dv_0/dt).
 
 So J = K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes
-of the end, and its transpose gradients by the end into weights of these: by Newton's factors, whose
+of the end, and its transpose gradients at the end into weights of these: by Newton's factors, whose
 solutions are refined with products by J'. Of starting values, changes of K / b by poses and
 multipliers are left out, of the order h^2 where steps resolve springs and elements.
 """
@@ -192,7 +192,7 @@ class TransposedStep:
         self._tape.factorize(end, b, c)
 
     def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
+        """Return those of w . F in all variables, and that of w . F + u . delta in twists."""
         by = self._residuals.vjp(w, self._no_rows)
         by_twist, frames = by["position"], self._residuals.no_frames()
         self._tape.equations.native.add_error_forces(u, by_twist, *frames)
@@ -237,7 +237,7 @@ class SweptSteps(Adjoint, Generic[Part]):
         self._tape, self._linear = tape, self.linear(dynamics)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
-        """Return the gradient by the first state, of those by states at times."""
+        """Return the gradient in the first state, given those in the states at all times."""
         g = StateGradient.zero(self.system.n_bodies)
         for part in self._tape.steps.intervals():
             for step in (step for steps in reversed(part) for step in reversed(steps)):
@@ -251,25 +251,25 @@ class SweptSteps(Adjoint, Generic[Part]):
         return g
 
     def step_back(self, step: Part, g: StateGradient) -> StateGradient:
-        """Return the gradient by the start of a step of that by its end."""
+        """Return the gradient at the start of a step from that at its end."""
         raise NotImplementedError
 
     def start_back(self, state: State, g: StateGradient) -> None:
-        """Turn gradients by starting values into those by the state."""
+        """Turn gradients in starting values into those in the state."""
 
 
 class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     """A reverse sweep over steps of the generalized-alpha method."""
 
     _tape: ImplicitTape
-    _by_a: FloatArray | float = 0.0  # the gradient by a at the start of a step
+    _by_a: FloatArray | float = 0.0  # the gradient in a at the start of a step
 
     @cached_property
     def _transposed(self) -> TransposedStep:
         return TransposedStep(self._tape, self.residuals)
 
     def start_back(self, state: State, g: StateGradient) -> None:
-        """Turn gradients by starting values into those by the state.
+        """Turn gradients in starting values into those in the state.
 
         v_0 = v + d, [b M + K A'; A -C] [d; nu] = h^2 [0; A l], and a_0 = a + shift h j, with da/dt
         = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
@@ -306,7 +306,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     def _start_velocity_back(
         self, rows: alpha.RowMotion, b: float, change: FloatArray, g: StateGradient
     ) -> FloatArray:
-        """Add the gradients of d by the state, and return that by `change`, of A l = A change."""
+        """Add the gradients of d in the state, and return that in `change`, of A l = A change."""
         tape, state, n = self._tape, rows.state, self.system.n_rows
         tape.factorize_start(state, b)
         shift, nu = tape.solve(np.zeros_like(change), rows.product(change))
@@ -319,7 +319,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         return rows.forces(w_row)
 
     def _accelerated(self, of: Solution, b: float, g: StateGradient) -> None:
-        """Add gradients by accelerations of compliant joints to those by the state."""
+        """Add gradients in accelerations of compliant joints to those in the state."""
         n, state = self.system.n_rows, of.at.state
         self._tape.factorize_start(state, b)
         p, pi = self._tape.solve(b * g.acceleration, np.zeros_like(of.multiplier))
@@ -332,7 +332,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         self.add_parameters(state.time, by)
 
     def _of_stiffness(self, state: State, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients of y' K u by the springs' stiffness in K = W k W'."""
+        """Return the gradients of y' K u in the springs' stiffness in K = W k W'."""
         at = state, np.zeros_like(u), np.zeros(self.system.n_rows)
         residuals = Residuals(self.system, *at)
         of_y, of_u = (residuals.vjp(x, at[2]) for x in (y, u))
@@ -344,7 +344,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         }
 
     def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
-        """Return the gradient by the state at the start of a step; that by a is kept."""
+        """Return the gradient in the state at the start of a step; that in a is kept."""
         by_a = self._by_a
         alpha_m, alpha_f, beta, gamma = method = self._tape.method.coefficients
         start, end, h = step.start, step.end, step.h
@@ -383,7 +383,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
 #
 #     V_i = T(y_i) sum_j W_ij y_j + x_i,  A_i = sum_j W_ij (V_j - v_0),  J x_i + A_f' mu_i = 0,
 #
-# and the Jacobian is by (y, lambda, x). Hairer and Wanner (1996), sec. IV.8.
+# and the Jacobian is that in (y, lambda, x). Hairer and Wanner (1996), sec. IV.8.
 #
 # Of the generalized-alpha method of index 2, whose one node is the end of the step,
 #
@@ -400,7 +400,7 @@ Gradients = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class NodeGradients(NamedTuple):
-    """Gradients (s, n_bodies, 6) and, by multipliers, (s, n_rows) at s nodes."""
+    """Gradients (s, n_bodies, 6) and, in multipliers, (s, n_rows) at s nodes."""
 
     twist: FloatArray
     velocity: FloatArray
@@ -427,7 +427,7 @@ class NodeEquations:
         self._rows = [adjoint.rows_at(state, state.velocity) for state in states]
 
     def weights(self, by_nodes: Gradients, rate: float, corrected: Correct) -> Weights:
-        """Return the weights of gradients (s, n_bodies, 6) by twists, velocities, accelerations.
+        """Return the weights of gradients (s, n_bodies, 6) in twists, velocities, accelerations.
 
         Velocities are about `rate` times twists.
         """
@@ -467,7 +467,7 @@ class NodeEquations:
         return split(gradients.solve_near_identity(product, right, effect))
 
     def gradients(self, w: FloatArray, u: FloatArray, v: FloatArray) -> Gradients:
-        """Return those of w . F + u . delta + v . A v by twists, velocities and accelerations."""
+        """Return those of w . F + u . delta + v . A v in twists, velocities and accelerations."""
         by_twist, by_velocity = np.empty_like(w), np.empty_like(w)
         for k, (of, rows) in enumerate(zip(self._residuals, self._rows, strict=True)):
             by = of.vjp(w[k], self._no_rows)
@@ -478,7 +478,7 @@ class NodeEquations:
         return by_twist, by_velocity, np.array([self._adjoint.momenta(k) for k in w])
 
     def add_parameters(self, w: FloatArray, u: FloatArray, v: FloatArray) -> None:
-        """Add gradients of -(w . F + u . delta + v . A v) by parameters."""
+        """Add gradients of -(w . F + u . delta + v . A v) in parameters."""
         adjoint = self._adjoint
         for state, of, weight in zip(self.states, self._residuals, w, strict=True):
             by = of.vjp(weight, self._no_rows)
@@ -517,7 +517,7 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
         return CollocationStepper(self._tape.problem)
 
     def step_back(self, step: CollocationStep, g: StateGradient) -> StateGradient:
-        """Return the gradient by the start of a step of that by its end."""
+        """Return the gradient at the start of a step from that at its end."""
         polynomials = step.end.step
         assert polynomials is not None
         method, first, h = self._stepper.method, polynomials.start, polynomials.h
@@ -558,7 +558,7 @@ class StabilizedAdjoint(ImplicitAdjoint):
     """A reverse sweep over steps of index 2."""
 
     def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
-        """Return the gradient by the state at the start of a step; that by a is kept."""
+        """Return the gradient in the state at the start of a step; that in a is kept."""
         alpha_m, _, beta, gamma = method = self._tape.method.coefficients
         start, end, h = step.start, step.end, step.h
         b, c = method.of_newton(h)

@@ -279,9 +279,9 @@ class CollocationSteps:
     def transposed_correction(
         self, by_twist: FloatArray, by_multiplier: FloatArray, by_slip: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the transpose of `_correction`, applied to gradients by its results.
+        """Return the transpose of `_correction`, applied to gradients in its results.
 
-        These are gradients by residuals of forces, positions and velocities; of multipliers and
+        These are gradients in residuals of forces, positions and velocities; of multipliers and
         rows those of joints alone. The matrices count as symmetric: their skew parts are left out,
         as in the factors of Newton's method.
         """
