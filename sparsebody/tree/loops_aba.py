@@ -88,7 +88,7 @@ class LoopsArticulatedBody(TreeDynamics):
             "loops_closed_early": int(elimination.closed_early.sum()),
             "widest_front": elimination.widest,
             "front_work": elimination.work,
-            "factor_entries": elimination.numbers,
+            "factor_entries": elimination.n_factor_entries,
         }
         self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
