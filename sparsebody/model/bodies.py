@@ -457,7 +457,7 @@ def _are_right(some: BodyColumns) -> bool:
         and model.is_regular(
             some.center_of_mass, orientation, some.angular_velocity, inertia.ravel()
         )
-        and bool((some.mass >= 0.0).all() and spatial.inertia_verdicts(inertia)[1][:3].all())
+        and bool((some.mass >= 0.0).all() and spatial.inertia_conditions(inertia)[1][:3].all())
         and all(isinstance(shape, Shape | None) for shape in distinct(some.shape))
     )
 

@@ -95,7 +95,7 @@ class LoopsArticulatedBody(TreeDynamics):
         problem = self.problem(system.initial_state)  # A I^-1 A' of every loop row, of its bodies
         at_ends = tree.loop_rows, system.ends[system.row_joint[tree.loop_rows]]
         lengths = problem.constraint.rows, *at_ends, system.inverse_inertia
-        self._compliance = native.free_lengths(*lengths) ** 2
+        self._compliance = native.row_norms(*lengths) ** 2
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
         self._table = loop_table(tree)
         self._is_plain = not system.has_loads and len(system.coordinates.joint) == 0
