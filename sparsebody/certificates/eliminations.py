@@ -172,7 +172,7 @@ def recursed(member: Member, choice: Tree) -> Eliminated:
     elimination = least_elimination(tree)
     graph, sizes, kinds = elimination_graph(elimination)
     front = int(elimination_tree.weighted_counts(graph, sizes).max(initial=0))
-    cost = elimination.numbers, elimination.work
+    cost = elimination.n_factor_entries, elimination.work
     return Eliminated(member, graph, sizes, kinds, *cost, front)
 
 

@@ -1,6 +1,6 @@
 """Costs of the algorithms over the number of joints: operations, as polynomials, and CPU times.
 
-Operations are counted by running each algorithm on numbers that count.
+Operations are counted by running each algorithm on numbers that count their arithmetic.
 """
 
 import math
@@ -210,7 +210,7 @@ def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
 
 
 def _interpolated(values: Mapping[int, int]) -> Polynomial:
-    """By Newton's divided differences, expanded as by Horner."""
+    """Return Newton's interpolation polynomial, by divided differences, expanded as by Horner."""
     sizes, differences = list(values), [Fraction(value) for value in values.values()]
     for k in range(1, len(sizes)):
         pairs = enumerate(pairwise(differences[k - 1 :]), start=k)
@@ -275,7 +275,7 @@ class Comparison:
 
     @property
     def ratio(self) -> tuple[float, float] | None:
-        """What was counted over what is printed, or over the formula where nothing is printed."""
+        """Counted over printed numbers, or over those of the formula where none are printed."""
         if self.counted is None:
             return None
         reference = self.published.printed or self.formula
@@ -301,7 +301,7 @@ def _at(polynomial: Polynomial) -> int:
 
 
 def comparisons(counts: dict[str, Counts], *, all_published: bool = True) -> list[Comparison]:
-    """Return what is published of these algorithms and, by default, of those not implemented."""
+    """Return the published counts of these algorithms and, by default, of others, beside ours."""
     return [
         Comparison(published, counts.get(published.algorithm))
         for published in PUBLISHED
@@ -316,10 +316,10 @@ LARGEST = {1: 4096, 2: 2048, 3: 512, 4: 64}  # joints by growth, unless sizes ar
 _FIRST_SIZE = 4
 _FITTED = 3  # the largest sizes, to which exponents are fitted
 _PATIENCE = {"compiled": 0.02, "python": 0.05}  # of one call [s], beyond which n does not grow
-_BATCH, _REPEATS = 0.001, 7  # calls take at least so long together [s], so many times
+_BATCH, _REPEATS = 0.001, 7  # least CPU time of a batch of calls [s], and number of batches
 _RESOLUTION = 1e-8  # [s]
-_LONGEST_BATCHES = 0.1  # all batches for one number [s]
-_LONGEST_CALLS = 0.4  # all calls of more than half of that, unless they are two [s]
+_LONGEST_BATCHES = 0.1  # CPU time of all batches of one algorithm and size [s]
+_LONGEST_CALLS = 0.4  # the same where one call takes more than half of _LONGEST_BATCHES [s]
 
 
 Times = dict[int, float]  # by numbers of joints
@@ -413,8 +413,8 @@ def _nothing(links: Links, motion: Motion) -> FloatArray:
 
 
 def _least_time(call: Callable[[], object]) -> float:
-    """Return the least CPU time of one call over some batches [s]; of a long one over few calls."""
-    spent = [_cpu_seconds(call, 1)]  # may load what is compiled
+    """Return the least CPU time of a call [s], of batches of calls or, if it is long, of a few."""
+    spent = [_cpu_seconds(call, 1)]  # may load compiled code
     once = _cpu_seconds(call, 1)
     if once > _LONGEST_BATCHES / 2:
         spent.append(once)
