@@ -36,7 +36,7 @@ void LoadsAndRows::fill_rows(const model::BodyMotions& bodies) const {
     joint_varying_rows(int(joints.kind[j]), motion.X, motion.v_J, T, drift);
     for (Index i = 0; i < n_rows; ++i) store(first + i, Force<double>::load(T + 6 * i), drift[i], j, motion);
   }
-  for (Index i = 0; i < Index(prescribed_.size()); ++i) {  // W' a = d sigma / dt - (dW/dt)' v_J
+  for (Index i = 0; i < Index(prescribed_.size()); ++i) {  // T_a' a = d sigma / dt - (dT_a/dt)' v_J
     const Coordinate c = coordinate(bodies, prescribed_[i]);
     store(of_.coordinates.row[prescribed_[i]], c.of.active_force, c.of.drift - functions(i, 2), c.joint, c.motion);
   }

@@ -146,7 +146,7 @@ void MotionResiduals::add_coordinates(Rated& of, const model::SystemTables& tabl
     if constexpr (info.n_velocities > 0) {
       OfJoint q[info.n_positions];
       type.coordinates(of.X, q);
-      const auto W = joints::active_force_subspace(type, of.X);
+      const auto T_a = joints::active_force_subspace(type, of.X);
       const Motion<OfJoint> along = joints::drift(type, of.X, of.v_J);
       for (const Index item : items) {
         const Index k = tracked.index[item];
@@ -154,15 +154,15 @@ void MotionResiduals::add_coordinates(Rated& of, const model::SystemTables& tabl
         if constexpr (info.n_scalars > 0)
           if (k >= info.n_velocities - info.n_scalars) value = q[k + info.n_positions - info.n_velocities];
         value = tracked.unwrapped(item, value, at.coordinate[item]);
-        if (tracked.row[item] >= 0) add_row(of, tracked.row[item] - of.first_row, W[k], along);
-        const OfJoint rate = dot(of.v_J, W[k]);
+        if (tracked.row[item] >= 0) add_row(of, tracked.row[item] - of.first_row, T_a[k], along);
+        const OfJoint rate = dot(of.v_J, T_a[k]);
         for (const Index spring : springs_of[item]) {
           const auto& [_, stiffness, rest, damping] = tables.springs;
-          of.wrench += W[k] * (OfJoint(at.joint_effort[spring]) -
+          of.wrench += T_a[k] * (OfJoint(at.joint_effort[spring]) -
                                OfJoint(stiffness[spring]) * (value - OfJoint(rest[spring])) -
                                OfJoint(damping[spring]) * rate);
           springs.value[spring] = value.value, springs.rate[spring] = rate.value;
-          springs_.push_back({spring, of.X_S.transpose(value_of(W[k]))});
+          springs_.push_back({spring, of.X_S.transpose(value_of(T_a[k]))});
         }
       }
     }

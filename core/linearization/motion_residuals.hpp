@@ -103,7 +103,7 @@ class MotionResiduals {
   };
   struct Spring {
     Index index;
-    Force<double> column;  // W
+    Force<double> column;  // T_a
   };
   // Derivatives of w, and of the rows of r, with respect to x and dv_J.
   struct Rates {

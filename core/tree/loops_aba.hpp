@@ -315,7 +315,7 @@ struct ProximalWork {
 
 constexpr int most_iterations = 30;
 constexpr double step_tolerance = 1e-12;     // of accelerations, relative to the largest
-constexpr double best_rate = 1e-3;           // least rate of convergence assumed: the softest motions converge last
+constexpr double best_rate = 1e-3;           // least rate assumed: the components of A's least singular values converge last
 constexpr double stall_rate = 0.5;           // iterations that converge more slowly than this count as stalls,
 constexpr int most_stalls = 2;               // more of which need a larger mu
 constexpr double rounding_tolerance = 1e-9;  // steps below this that do not shrink are rounding errors

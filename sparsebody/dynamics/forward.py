@@ -388,13 +388,13 @@ class ForwardDynamics:
         return out
 
     def warn_of_inaccuracy(self, state: State) -> None:
-        """Tell once, right after a solution, how few of its digits are good."""
+        """Warn once, right after a solution, of its estimated error."""
         if not self._has_warned:
             self._has_warned = True
             estimate = condition_estimate(self.evaluator, state)
             warn_user(
-                f"the accelerations at t = {state.time:.6g} s are rough ({estimate}), for rounding "
-                "hides the softest motions of so long a mechanism; use a shorter one",
+                f"the accelerations at t = {state.time:.6g} s are inaccurate ({estimate}): the "
+                "constraint rows of so long a mechanism are ill-conditioned; use a shorter one",
                 AccuracyWarning,
             )
 

@@ -299,7 +299,7 @@ class Preparation:
             return replace(unreduced, history=(*self.history, f"all freedoms: {failure}"))
         evaluator = evaluators.BlockQREvaluator(assembler)
         evaluator.factorize(failure.time)
-        why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
+        why = f"block-qr: the constraint rows are ill-conditioned at t = {failure.time:.6g} s"
         history = (*self.history, why)
         return replace(self, evaluator=evaluator, history=history)
 

@@ -54,9 +54,9 @@ class Actuators:
 
 
 class ActuatorRows(NamedTuple):
-    """B = W' P' in body coordinates: W transmits the actuators' forces, W' S = 1."""
+    """B = T_a' P' in body coordinates: T_a transmits the actuators' forces, T_a' S = 1."""
 
-    active_force: FloatArray  # (p, 6) W' in S coordinates
+    active_force: FloatArray  # (p, 6) T_a' in S coordinates
     rows: FloatArray  # (p, 2, 6) B on the predecessor's and the successor's velocity
     rate: FloatArray  # (p,) B v, the rates of the coordinates
     velocity_product: FloatArray  # (p,) B a less the coordinates' accelerations

@@ -495,7 +495,7 @@ class CollocationStep:
     end: CollocationState
     point: CollocationState
     point_step: float  # [s]
-    is_whole: bool
+    by_mode: bool
 
 
 class CollocationTape(StepTape[CollocationState, CollocationStep], CollocationStepper):
@@ -505,7 +505,7 @@ class CollocationTape(StepTape[CollocationState, CollocationStep], CollocationSt
         super()._step(time, h, halvings)
         method = self.method
         assert method.point is not None
-        step = CollocationStep(self.now, method.point, method.point_step, method.is_whole)
+        step = CollocationStep(self.now, method.point, method.point_step, method.by_mode)
         self._parts.append(step)
 
 
@@ -526,7 +526,7 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
         A = collocation.each_node(rates, polynomials.velocity[1:] - first.velocity)
         states = method.node_states(polynomials, step.end.state.time)
         nodes = NodeEquations(self, states, A, polynomials.multiplier)
-        method.factorize_at(step.point, step.point_step, step.is_whole)
+        method.factorize_at(step.point, step.point_step, step.by_mode)
 
         def apply(kernel: Kernel, *arrays: FloatArray) -> FloatArray:
             flat = (np.ascontiguousarray(array).reshape(-1, 6) for array in (Y, *arrays))

@@ -359,7 +359,7 @@ class _Walk:
         return float(square[np.argmin(np.abs(square))])
 
     def _modes(self, point: StaticPoint, n: int) -> Vibrations:
-        """Return the softest vibrations at a point."""
+        """Return the n vibrations of lowest frequency at a point."""
         system = self._equations.system
         self._equations.evaluate(point)
         return vibrations(self._equations, max(1, min(n, 6 * system.n_bodies - system.n_rows - 1)))
