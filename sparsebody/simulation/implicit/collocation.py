@@ -122,7 +122,7 @@ class CollocationSteps:
 
     @property
     def ends_in_rounding(self) -> bool:
-        """Whether rounding hides more of the newest step than at a regular pose."""
+        """Whether rounding errors of the newest step are larger than at a regular pose."""
         return self._noise > _ROUNDING_CORRECTION * self.matrix.length
 
     def factorize(self, at: CollocationState, h: float) -> None:
