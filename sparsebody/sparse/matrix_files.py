@@ -311,9 +311,7 @@ def read_pattern(path: StrPath, blocks: StrPath | None = None) -> SymmetricPatte
 def _read_blocks(file: Path) -> _BlockStructure:
     """Read a JSON object, or sizes in a Matrix Market vector or plain text."""
     if file.suffix.lower() != ".json":
-        sizes = (
-            read_array(file) if file.suffix.lower() == ".mtx" else np.array(_integers(file))
-        )
+        sizes = read_array(file) if file.suffix.lower() == ".mtx" else np.array(_integers(file))
         return _BlockStructure(_sizes(sizes, file))
     document = read_json(file, "correct it there")
     if not isinstance(document, dict):
