@@ -17,7 +17,7 @@ void bind_linearization(nb::module_& m) {
       type, construct<MotionResiduals, const Inertias&, const model::SystemTables&, View<const Index>, const MotionAt&,
                       const SpringMotion&, const ElementMotion&>);
   def_kernel<"jvp(along, force, row)">(type, &MotionResiduals::jvp, "Fill the changes of F and r along directions.");
-  def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
+  def_kernel<"vjp(y, u, gradients)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
   def_kernel<"row_products(motion, row)">(type, &MotionResiduals::row_products, "Fill A m of motions.");
   def_kernel<"add_row_forces(u, force)">(type, &MotionResiduals::add_row_forces, "Add A' u of multipliers.");
   def_kernel<"error_vjp(u, predecessor_frame, successor_frame)">(

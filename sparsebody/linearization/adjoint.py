@@ -110,13 +110,13 @@ class Pullback:
         weights = {"position": position, "orientation": orientation, "velocity": velocity}
         records = self._by_records(weights)
         adjoint, nodes = self._adjoint(with_geometry=frames), self._nodes
-        by_control = {}
+        control_bar = {}
         if nodes is not None:
-            by_control["control"] = by_value = np.zeros_like(nodes.value)
-            adjoint.add_force_gradient = lambda time, by: nodes.add_gradient(time, by, by_value)
-        first = adjoint.run(lambda time: self._by_state(records, time))
-        by_state = {"position": first.twist, "velocity": first.velocity}
-        return by_state | adjoint.by_parameters | by_control
+            control_bar["control"] = value_bar = np.zeros_like(nodes.value)
+            adjoint.add_force_gradient = lambda time, g: nodes.add_gradient(time, g, value_bar)
+        first = adjoint.run(lambda time: self._state_bar(records, time))
+        state_bar = {"position": first.twist, "velocity": first.velocity}
+        return state_bar | adjoint.by_parameters | control_bar
 
     def _by_records(self, weights: dict[str, FloatArray | None]) -> dict[str, FloatArray]:
         """Return the derivatives in the states of all records; ShapeError if they do not fit."""
@@ -136,7 +136,7 @@ class Pullback:
             full[-1 if value.ndim < len(shape) else slice(None)] = value
         return records
 
-    def _by_state(self, records: dict[str, FloatArray], time: float) -> StateGradient | None:
+    def _state_bar(self, records: dict[str, FloatArray], time: float) -> StateGradient | None:
         """Return the gradient in the state at a time; None where no record is."""
         k = int(np.searchsorted(self.trajectory.time, time))
         if k == len(self.trajectory.time) or self.trajectory.time[k] != time:
@@ -342,8 +342,8 @@ class _Nodes:
         k, share = self._at(time)
         return np.asarray((1.0 - share) * self.value[k] + share * self.value[k + 1])
 
-    def add_gradient(self, time: float, by_force: FloatArray, by_value: FloatArray) -> None:
+    def add_gradient(self, time: float, force_bar: FloatArray, value_bar: FloatArray) -> None:
         """Add the gradient in the wrenches at a time to that in the values."""
         k, share = self._at(time)
-        by_value[k] += (1.0 - share) * by_force
-        by_value[k + 1] += share * by_force
+        value_bar[k] += (1.0 - share) * force_bar
+        value_bar[k + 1] += share * force_bar

@@ -144,9 +144,9 @@ class Residuals:
         n = self.system.n_joints + len(self.system.elastic) if self.with_geometry else 0
         return np.zeros((2, n, 6))
 
-    def _of_frames(self, by: FloatArray) -> dict[str, FloatArray]:
+    def _of_frames(self, frames_bar: FloatArray) -> dict[str, FloatArray]:
         """Return gradients in frames (2, n_joints + n_elements, 6), by their names."""
-        of_joints, of_elements = np.split(by, [self.system.n_joints], axis=1)
+        of_joints, of_elements = np.split(frames_bar, [self.system.n_joints], axis=1)
         return dict(zip(ALL_FRAMES, (*of_joints, *of_elements), strict=True))
 
     def _effort(self, along: Mapping[str, FloatArray]) -> FloatArray:
@@ -177,12 +177,13 @@ class Residuals:
         root = self.system.elastic.root
         return np.asarray(np.swapaxes(root, 1, 2) @ root)
 
-    def _of_resistance(self, by: FloatArray) -> dict[str, FloatArray]:
+    def _of_resistance(self, forces_bar: FloatArray) -> dict[str, FloatArray]:
         """Return the gradients in the elements' matrices, symmetric, from those in forces."""
-        if len(by) == 0:
+        if len(forces_bar) == 0:
             return {name: np.zeros((0, 6, 6)) for name in ELASTIC_VARIABLES}
         stiffness, damping = (
-            0.5 * (by[:, :, None] * motion[:, None] + motion[:, :, None] * by[:, None])
+            0.5
+            * (forces_bar[:, :, None] * motion[:, None] + motion[:, :, None] * forces_bar[:, None])
             for motion in self._deformation
         )
         compliance = -self._stiffness @ stiffness @ self._stiffness
@@ -204,9 +205,9 @@ class Residuals:
     def _pitches(self) -> PitchRows:
         """The rows of helical joints along their axes, differentiated in the pitch."""
         system, joint = self.system, joints_of(self.system, Helical)
-        by_pitch = Helical(2.0).neutral_rows - Helical(1.0).neutral_rows  # T is linear in the pitch
-        (row,) = np.flatnonzero(by_pitch.any(axis=1))
-        subspace = np.tile(by_pitch[row], (len(joint), 1))
+        slope = Helical(2.0).neutral_rows - Helical(1.0).neutral_rows  # T is linear in the pitch
+        (row,) = np.flatnonzero(slope.any(axis=1))
+        subspace = np.tile(slope[row], (len(joint), 1))
         moving = SystemMotion(system, self._state)
         motion, rows = moving.joints, system.first_row[joint] + row
         on_ends, _, right = rows_on_bodies(system, joint, motion, subspace, np.zeros(len(joint)))
@@ -241,8 +242,8 @@ class Residuals:
         if len(self.system.point_forces.first) == 0:
             return {name: np.zeros(0) for name in LINE_VARIABLES}
         rates, of_lines = self._line_rates
-        by_force = -(of_lines @ y.ravel())
-        return {name: by_force * rate for name, rate in rates.items()}
+        force_bar = -(of_lines @ y.ravel())
+        return {name: force_bar * rate for name, rate in rates.items()}
 
     def vjp(self, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
         """Return the gradients of y . F + u . r."""
@@ -275,14 +276,14 @@ class Residuals:
 
         `frames` (2, n_joints + n_elements, 6) are those in frames; default: of closed joints.
         """
-        by_frames = self.no_frames() if frames is None else frames
+        frames_bar = self.no_frames() if frames is None else frames
         if frames is None:
-            self.native.error_vjp(u, *by_frames)
-        by_pitch = np.zeros(0)
+            self.native.error_vjp(u, *frames_bar)
+        pitch_bar = np.zeros(0)
         if self.shapes["pitch"] != (0,):  # delta = travel - pitch * angle
-            by_pitch = -u[self._pitches.row] * self._pitches.angle
-        by_length = -u[self.system.first_row[joints_of(self.system, ConstantDistance)]]
-        return {**self._of_frames(by_frames), "pitch": by_pitch, "length": by_length}
+            pitch_bar = -u[self._pitches.row] * self._pitches.angle
+        length_bar = -u[self.system.first_row[joints_of(self.system, ConstantDistance)]]
+        return {**self._of_frames(frames_bar), "pitch": pitch_bar, "length": length_bar}
 
 
 def shapes_of(system: System) -> dict[str, tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""Adjoints of accelerations and projections.
+"""Adjoints of accelerations and projections; x_bar is the gradient in x.
 
 With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a gradient g
 
@@ -205,20 +205,20 @@ class Adjoint:
         if at.has_other_multipliers:
             motion = at.accelerations(self.force(state))
         y, z = at.solve(g.acceleration, self.size)
-        by = self.residuals(state, *motion).vjp(-y, -z)
-        g.twist[:] += by["position"]
-        g.velocity[:] += by["velocity"]
-        self.add_parameters(state.time, by)
+        vjp = self.residuals(state, *motion).vjp(-y, -z)
+        g.twist[:] += vjp["position"]
+        g.velocity[:] += vjp["velocity"]
+        self.add_parameters(state.time, vjp)
 
     def residuals(self, state: State, a: FloatArray, lam: FloatArray) -> Residuals:
         """Return the residuals of a motion, with gradients in all parameters."""
         return Residuals(self.system, state, a, lam, self.with_geometry)
 
-    def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
+    def add_parameters(self, time: float, vjp: Mapping[str, FloatArray]) -> None:
         """Add gradients in parameters, of which wrenches are those at a time."""
         for name, total in self._sums:
-            total += by[name]
-        self.add_force_gradient(time, by["force"])
+            total += vjp[name]
+        self.add_force_gradient(time, vjp["force"])
 
     def force(self, state: State) -> FloatArray | None:
         """Return the wrenches of the control."""
@@ -229,14 +229,14 @@ class Adjoint:
 
         The projection moves along M^-1 A'. Returns p of the velocity and of the pose.
         """
-        by_velocity, pi = at.solve(g.velocity, self.size)
+        velocity_bar, pi = at.solve(g.velocity, self.size)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
-        g.velocity[:] = self.momenta(by_velocity)
-        by_pose, pi = at.solve(g.twist, self.size)
+        g.velocity[:] = self.momenta(velocity_bar)
+        pose_bar, pi = at.solve(g.twist, self.size)
         if self.with_geometry:
-            self.errors_vjp(self.rows_at(state, np.zeros_like(by_pose)), -pi)
-        g.twist[:] = self.momenta(by_pose)
-        return by_velocity, by_pose
+            self.errors_vjp(self.rows_at(state, np.zeros_like(pose_bar)), -pi)
+        g.twist[:] = self.momenta(pose_bar)
+        return velocity_bar, pose_bar
 
     def closing(
         self,
@@ -315,18 +315,18 @@ class Adjoint:
 
     def rows_vjp(self, rows: Residuals, multiplier: FloatArray) -> FloatArray:
         """Return the gradient of multiplier' A motion in twists, and add those in geometry."""
-        by = rows.vjp(np.zeros((self.system.n_bodies, 6)), multiplier)
-        self._add_geometry(by)
-        return by["position"]
+        vjp = rows.vjp(np.zeros((self.system.n_bodies, 6)), multiplier)
+        self._add_geometry(vjp)
+        return vjp["position"]
 
     def errors_vjp(self, rows: Residuals, multiplier: FloatArray) -> None:
         """Add the gradients in geometry of multiplier' delta, of closed joints, of `rows_at`."""
         if self.with_geometry:
             self._add_geometry(rows.error_vjp(multiplier))
 
-    def _add_geometry(self, by: Mapping[str, FloatArray]) -> None:
+    def _add_geometry(self, vjp: Mapping[str, FloatArray]) -> None:
         for name in GEOMETRY if self.with_geometry else ():
-            self.by_parameters[name] += by[name]
+            self.by_parameters[name] += vjp[name]
 
 
 def solve_near_identity(

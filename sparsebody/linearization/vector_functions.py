@@ -110,12 +110,12 @@ class VectorFunction(ABC):
             rates["orientation"] = slice(0, 3), np.moveaxis(np.array(rows), 2, 0)
         return rates
 
-    def _gradient(self, x: FloatArray, by: dict[str, FloatArray]) -> FloatArray:
+    def _gradient(self, x: FloatArray, vjp: dict[str, FloatArray]) -> FloatArray:
         """Return the gradient in x from those in all variables, poses by twists."""
-        by_twist = by["position"]
+        twist_bar = vjp["position"]
         for name, (part, rate) in self._pose_rates(x).items():
-            by[name] = np.einsum("nij,ni->nj", rate, by_twist[:, part])
-        return joined(by[name] for name in self.inputs)
+            vjp[name] = np.einsum("nij,ni->nj", rate, twist_bar[:, part])
+        return joined(vjp[name] for name in self.inputs)
 
     @abstractmethod
     def value(self, x: FloatArray) -> FloatArray:

@@ -277,7 +277,7 @@ class CollocationSteps:
         return twist.reshape(force.shape), multiplier
 
     def transposed_correction(
-        self, by_twist: FloatArray, by_multiplier: FloatArray, by_slip: FloatArray
+        self, twist_bar: FloatArray, multiplier_bar: FloatArray, slip_bar: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the transpose of `_correction`, applied to gradients in its results.
 
@@ -285,11 +285,11 @@ class CollocationSteps:
         rows those of joints alone. The matrices count as symmetric: their skew parts are left out,
         as in the factors of Newton's method.
         """
-        s, n = len(by_twist), self._n_joint_rows
+        s, n = len(twist_bar), self._n_joint_rows
         W = self.scheme.rates / self._h
         values, P, inverse = self.scheme.modes
-        flat, rows = by_twist.reshape(s, -1), np.zeros((s, self._stages[0].n_rows))
-        rows[:, :n] = by_multiplier
+        flat, rows = twist_bar.reshape(s, -1), np.zeros((s, self._stages[0].n_rows))
+        rows[:, :n] = multiplier_bar
         force, row = np.zeros(flat.shape), np.zeros(rows.shape)
         for mode in range(len(values)):
             of_mode = self.matrix.solve(mode, P[:, mode] @ flat, P[:, mode] @ rows)
@@ -297,11 +297,11 @@ class CollocationSteps:
                 share = 1.0 if mode == 0 else 2.0
                 total -= np.asarray(share * np.outer(inverse[mode], part).real, dtype=float)
         push = each_node(W.T, rows) / self.matrix.rate**2
-        slips = zip(by_slip.reshape(s, -1), push, strict=True)
+        slips = zip(slip_bar.reshape(s, -1), push, strict=True)
         rate = -np.array([self.matrix.solve(0, *of_stage)[1] for of_stage in slips])
         rate[:, n:] = 0.0
         row -= each_node(W.T, rate)
-        return force.reshape(by_twist.shape), row[:, :n], rate[:, :n]
+        return force.reshape(twist_bar.shape), row[:, :n], rate[:, :n]
 
     def node_states(self, step: Polynomials, time: float) -> list[State]:
         """Return the states at the nodes of a step that ends at a time."""
