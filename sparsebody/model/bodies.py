@@ -164,7 +164,7 @@ def _axes_of(z: tuple[float, ...], x: tuple[float, ...] | None = None) -> FloatA
 
 def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
     """(n, 3, 3) as `axes` of directions z and x (n, 3), of any length above zero."""
-    e_z = z / np.linalg.norm(z, axis=1, keepdims=True)
+    e_z = columns.unit_rows(z)
     if x is None:
         h = e_z + np.array([0.0, 0.0, 1.0])
         square = np.sum(h * h, axis=1)
@@ -175,7 +175,7 @@ def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
         half_turn[against] = np.diag([1.0, -1.0, -1.0])
         return np.asarray(half_turn)
     across = x - e_z * np.sum(e_z * x, axis=1, keepdims=True)
-    e_x = across / np.linalg.norm(across, axis=1, keepdims=True)
+    e_x = columns.unit_rows(across)
     return np.stack([e_x, np.cross(e_z, e_x), e_z], axis=2)
 
 
