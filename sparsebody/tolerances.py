@@ -1,9 +1,9 @@
 """Tolerances of all computations except those of time steps, each with its reason.
 
 Those of rank decisions come first. Their rows are equilibrated: of unit norm, and with even parts
-on all bodies. So a remainder |R_jj|, the norm of a row's part orthogonal to the rows before it, is a
-number between 0 and 1 whatever the units, sizes and masses are, and eps = 2.2e-16 is the rounding
-of one operation on it.
+on all bodies. So a remainder |R_jj|, the norm of the part of a row orthogonal to those before it,
+is between 0 and 1 whatever the units, sizes and masses are, and eps = 2.2e-16 is the rounding of
+one operation on it.
 """
 
 import numpy as np
