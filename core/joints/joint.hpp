@@ -152,9 +152,9 @@ Vec3<T> rotation_vector(const Mat3<T>& E) {
   return angle_over_sine(half, versine) * half;
 }
 
-// d4, d5: S is off the z axis of P, at whatever height. As long as that distance, and never away from the x and y
-// axes of S along which the rows act: the orthogonal matrix nearest to the leading 2 x 2 block of E, a reflection
-// for opposite z axes, times r.
+// d4, d5: the origin of S is off the z axis of P, at any height. (d4, d5) = Q (r_x, r_y), Q the orthogonal matrix nearest
+// to the leading 2 x 2 block of E, a reflection for opposite z axes: as long as the offset, and along the x and y axes of
+// S on which the rows act.
 template <class T>
 void offset_error(const Transform<T>& X, T* delta) {
   using std::abs;
