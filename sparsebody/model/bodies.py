@@ -140,10 +140,10 @@ def _as_many(rows: FloatArray, n: int) -> FloatArray:
 
 
 def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
-    """(3, 3) right-handed unit axes as columns, the third along z, the first as near x as can be.
+    """(3, 3) right-handed unit axes as columns, the third along z, the first nearest to x.
 
-    Without x the choice is a smooth function of z, except at -z: the least rotation of the world
-    axes that brings z where it is asked for.
+    Without x they are the world axes after the least rotation that takes z to the given direction,
+    a smooth function of it except at -z.
     """
     e_z = columns.direction(z, who, "axis")
     z_numbers = tuple(np.array(z, dtype=float).tolist())
