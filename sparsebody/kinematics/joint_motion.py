@@ -76,7 +76,7 @@ class CoordinateMotion:
     value: FloatArray  # (n,) [rad] or [m]
     rate: FloatArray  # (n,)
     active_force: FloatArray  # (n, 6) T_a in S coordinates
-    drift: FloatArray  # (n,) (dW/dt)' v_J
+    drift: FloatArray  # (n,) (dT_a/dt)' v_J
 
 
 def coordinate_motion(system: System, state: State, motion: JointMotion) -> CoordinateMotion:
