@@ -401,9 +401,8 @@ class InverseMethod(ABC):
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]
             of_released = np.argsort(tracked.row[self._released])
-            rows = tracked.row[self._released][
-                of_released
-            ]  # of the system with all motions prescribed
+            # rows of the system with all motions prescribed
+            rows = tracked.row[self._released][of_released]
             multiplier = np.insert(multiplier, rows - np.arange(len(rows)), force[of_released])
             active_force = desired.coordinates.active_force[self._released]
             np.add.at(wrench, tracked.joint[self._released], active_force * force[:, None])
