@@ -4,15 +4,15 @@
 //   info                              its names and sizes
 //   pose(q)                           X_SP: E from P to S coordinates (E = R'), r is the origin of S in P coordinates
 //   coordinates(X, q)                 q of a pose, angles in (-pi, pi]
-//   motion_subspace(X)                S, in S coordinates at the origin of S, as are T, W and v_J
+//   motion_subspace(X)                S, in S coordinates at the origin of S, as are T, T_a and v_J
 //   constraint_force_subspace(X)      T with T' S = 0
 //   error(X, delta)                   one number a column of T, zero where the joint closes, of the rate T' v_J
 // and, where the defaults of joint_types.hpp do not hold,
 //   drift(X, v)                       bias c = (dS/dt) qd in S axes, not constraint drift; v = v_J = S qd; default: 0
-//   active_force_subspace(X)          W, W' S = identity where the joint is closed, so that qd = W' v_J; default: S
+//   active_force_subspace(X)          T_a, T_a' S = identity where the joint is closed, so that qd = T_a' v_J; default: S
 //   small_error(X, delta)             the same as error(X, delta), of several poses at once; false where one of them is too open
 // Types derived from UnitAxes<...> move along constant unit vectors, from which S and T follow.
-// Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still, seen from S.
+// Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and T_a' c = -(dT_a/dt)' v_J still, seen from S.
 #pragma once
 
 #include <array>
@@ -157,9 +157,9 @@ Vec3<T> rotation_vector(const Mat3<T>& E) {
   return angle_over_sine(half, versine) * half;
 }
 
-// d4, d5: S is off the z axis of P, at whatever height. As long as that distance, and never away from the x and y
-// axes of S along which the rows act: the orthogonal matrix nearest to the leading 2 x 2 block of E, a reflection
-// for opposite z axes, times r.
+// d4, d5: the origin of S is off the z axis of P, at any height. (d4, d5) = Q (r_x, r_y), Q the orthogonal matrix nearest
+// to the leading 2 x 2 block of E, a reflection for opposite z axes: as long as the offset, and along the x and y axes of
+// S on which the rows act.
 template <class T>
 void offset_error(const Transform<T>& X, T* delta) {
   using std::abs;

@@ -233,7 +233,7 @@ def test_factors_of_another_matrix_with_the_same_bodies_are_good_enough():
 
 
 def test_a_long_scissor_under_a_smooth_load_is_solved_as_well_as_by_pivoting():
-    """Its softest motion is lost in the factors, so that plain refinement would hardly help."""
+    """Its least singular value is lost in the factors: plain refinement would hardly help."""
     matrix = scissor(8000)
     pattern = matrix.pattern
     rhs = np.zeros(pattern.n_rows)

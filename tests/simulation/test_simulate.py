@@ -144,6 +144,12 @@ def test_signals_stop_between_two_steps_and_keep_what_was_computed(number):
     assert signal.getsignal(number) is before
 
 
+def test_handlers_of_signals_that_python_did_not_install_are_left_alone(monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: handler + None)
+    assert sb.simulate(PENDULUM, duration=0.05, step=0.01).steps == 5
+
+
 def test_keyboard_interrupt_in_a_control_keeps_what_was_computed():
     def control(time, state):
         if time > 0.05:
