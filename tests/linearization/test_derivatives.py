@@ -133,24 +133,6 @@ def test_gradients_are_the_transposes_of_changes(seed, factorization):
         np.testing.assert_allclose(first, second, rtol=0, atol=5e-12 * scale)
 
 
-def test_directions_of_several_variables_add_up():
-    system, state, _ = random_motion(1)
-    of, rng = derivatives(system, state), np.random.default_rng(0)
-    along = {name: rng.normal(size=of.shape(name)) for name in MOTION}
-    total = sum(of.jvp(**{name: value}).acceleration for name, value in along.items())
-    np.testing.assert_allclose(of.jvp(**along).acceleration, total, atol=1e-9)
-
-
-def test_a_prescribed_acceleration_moves_its_own_joint():
-    system, state, _ = random_motion(0)
-    of = derivatives(system, state)
-    change = of.jvp(prescribed_acceleration=np.ones(1))
-    rows = linearize(system, state).rows
-    expected = np.zeros(system.n_rows)
-    expected[system.coordinates.row[system.coordinates.prescribed]] = 1.0
-    np.testing.assert_allclose(rows @ change.acceleration.ravel(), expected, atol=1e-9)
-
-
 def test_other_states_of_the_same_dynamics_do_not_change_derivatives():
     system, state, force = random_motion(2)
     dynamics = unreduced(system, state)

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import eigh
 
 import sparsebody as sb
-from examples import ex15_waves
 from sparsebody.errors import ModelError
 from sparsebody.linearization import UnitCell, dispersion, wave_path
 from sparsebody.linearization.periodic_media import Dispersion
@@ -25,17 +23,6 @@ def chain(*masses):
         spring = {"stiffness": STIFFNESS, "rest_length": SPACING}
         mechanism.add_point_force(f"spring {k}", f"m{k}", f"m{k + 1}", **spring)
     return mechanism.compile(), {f"m{n}": ("m0", (0, 0, SPACING * n))}
-
-
-def test_monatomic_chain_has_its_dispersion_curve():
-    """omega = 2 sqrt(k / m) |sin(q a / 2)|."""
-    mass = 1.7
-    path = wave_path([(0, 0, 0), (0, 0, np.pi / SPACING)], 21)
-    result = dispersion(*chain(mass), path)
-    bend = np.abs(np.sin(path[:, 2] * SPACING / 2))
-    expected = 2 * np.sqrt(STIFFNESS / mass) * bend / (2 * np.pi)
-    np.testing.assert_allclose(result.frequency[:, 0], expected, rtol=1e-10, atol=1e-12)
-    assert result.gaps() == []
 
 
 def test_diatomic_chain_has_its_branches_and_its_gap():
@@ -115,44 +102,6 @@ def test_anisotropic_sheet_has_the_waves_and_speeds_of_its_springs():
     along = 4 * kx / mass * np.sin(1.3 * pitch / 2) ** 2
     result = cell.frequencies(np.array([1.3, 0, 0]))
     assert np.abs(result - np.sqrt(along) / (2 * np.pi)).min() < 1e-12
-
-
-def waves_of_squares(wave_vector):
-    """Frequencies [Hz] of hinged squares (u, v, turn), by hinges at (+-p, -+e) and (+-e, +-p)."""
-    a, c, s = ex15_waves.SIDE / 2, np.cos(ex15_waves.ANGLE), np.sin(ex15_waves.ANGLE)
-    half, pitch = a * (c + s), 2 * a * (c + s)
-    stiffness = np.array([ex15_waves.STIFFNESS, ex15_waves.STIFFNESS, ex15_waves.TORSION])
-    K, mass = np.zeros((12, 12), dtype=complex), np.zeros(12)
-    for i, j in np.ndindex(2, 2):
-        at, offset = 2 * i + j, a * (c - s) * (-1) ** (i + j)
-        m = ex15_waves.MASS * (ex15_waves.HEAVY if (i + j) % 2 else 1.0)
-        mass[3 * at : 3 * at + 3] = m, m, m * (2 * a) ** 2 / 6
-        for step, near in (((1, 0), (half, -offset)), ((0, 1), (offset, half))):
-            other = 2 * ((i + step[0]) % 2) + (j + step[1]) % 2
-            wraps = np.array([i + step[0], j + step[1]]) // 2
-            phase = np.exp(2j * pitch * (wraps @ wave_vector[:2]))
-            x, y = near
-            far = x - pitch * step[0], y - pitch * step[1]
-            relative = np.zeros((3, 12), dtype=complex)
-            for square, (x, y), factor in ((at, near, -1.0), (other, far, phase)):
-                point = np.array([[1, 0, -y], [0, 1, x], [0, 0, 1]])
-                relative[:, 3 * square : 3 * square + 3] += factor * point
-            K += relative.conj().T @ (stiffness[:, None] * relative)
-    square = eigh(K, np.diag(mass), eigvals_only=True)
-    return np.sqrt(np.maximum(square, 0.0)) / (2.0 * np.pi)
-
-
-def test_gaps_of_a_sheet_of_squares_end_at_symmetric_waves_and_are_complete():
-    system, images = ex15_waves.sheet()
-    gaps = dispersion(system, images, wave_path(ex15_waves.CORNERS, 12)).gaps()
-    corners = np.array([waves_of_squares(corner) for corner in ex15_waves.CORNERS])
-    branches = [int(np.sum(corners[0] < 0.5 * (low + high))) for low, high in gaps]  # below them
-    edges = [(corners[:, n - 1].max(), corners[:, n].min()) for n in branches]
-    np.testing.assert_allclose(gaps, edges, rtol=1e-9)
-    assert len(gaps) == 3
-    for part in np.ndindex(12, 12):  # of the irreducible zone and its mirror image
-        frequency = waves_of_squares(ex15_waves.ZONE * np.array(part) / 11)
-        assert not any(((frequency > 1.001 * a) & (frequency < 0.999 * b)).any() for a, b in gaps)
 
 
 def test_vectors_that_cannot_be_are_refused():

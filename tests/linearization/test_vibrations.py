@@ -12,42 +12,27 @@ from sparsebody.linearization.vibrations import SmallMotions
 
 E, DENSITY, HEIGHT, WIDTH = 2.1e11, 7800.0, 0.01, 0.02  # of the gallery's beam of length one
 FREE_FREE = [4.73004074, 7.85320462, 10.9956078]
-GRAVITY, LENGTH, MASS, SPRING = 9.81, 0.7, 1.3, 5.0
+GRAVITY, LENGTH, MASS = 9.81, 0.7, 1.3
 POINT = [1e-12 * MASS] * 3  # the inertia of a point mass, nearly
 
 
-def pendulums(n, *, coupled):
-    """Point masses, one below the other, or side by side with springs between neighbors."""
+def pendulums(n):
+    """Point masses, one below the other."""
     mechanism = sb.Mechanism("pendulums", gravity=(0, 0, -GRAVITY))
     for k in range(n):
-        pivot = np.array([1.0 * k, 0, 0] if coupled else [0, 0, -LENGTH * k])
+        pivot = np.array([0, 0, -LENGTH * k])
         mechanism.add_body(f"b{k}", mass=MASS, inertia=POINT, position=pivot - [0, 0, LENGTH])
-        above = "world" if coupled or k == 0 else f"b{k - 1}"
+        above = f"b{k - 1}" if k else "world"
         mechanism.add_joint(f"j{k}", sb.Revolute(), above, f"b{k}", point=pivot, axis=(0, 1, 0))
-    for k in range(n + 1 if coupled else 0):
-        ends = [f"b{i}" if 0 <= i < n else "world" for i in (k - 1, k)]
-        first = (0, 0, 0) if k > 0 else (-1.0, 0, -LENGTH)
-        second = (0, 0, 0) if k < n else (n, 0, -LENGTH)
-        spring = {"stiffness": SPRING, "rest_length": 1.0}
-        mechanism.add_point_force(f"s{k}", *ends, first_point=first, second_point=second, **spring)
     return mechanism.compile()
 
 
 def test_hanging_chain_swings_at_the_roots_of_laguerre_polynomials():
     n = 12
-    result = sb.modes(pendulums(n, coupled=False), n=n)
+    result = sb.modes(pendulums(n), n=n)
     expected = np.sqrt(roots_laguerre(n)[0] * GRAVITY / LENGTH) / (2 * np.pi)
     np.testing.assert_allclose(result.frequency, expected, rtol=1e-10)
     assert result.n_mechanisms == 0
-
-
-def test_coupled_pendulums_swing_at_the_roots_of_chebyshev_polynomials():
-    """omega^2 = g / l + 4 k / m sin^2(i pi / 2 (n + 1))."""
-    n = 20
-    result = sb.modes(pendulums(n, coupled=True), n=n)
-    bend = np.sin(np.arange(1, n + 1) * np.pi / (2 * (n + 1))) ** 2
-    expected = np.sqrt(GRAVITY / LENGTH + 4 * SPRING / MASS * bend) / (2 * np.pi)
-    np.testing.assert_allclose(result.frequency, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize(("elements", "rtol"), [(20, 2e-2), (1000, 1e-3)])
@@ -255,21 +240,6 @@ def test_structure_without_freedoms_has_no_modes():
     assert result.shape.shape == (0, 1, 6)
     with pytest.raises(SimulationError, match="there are no modes"):
         result.motion()
-
-
-@pytest.mark.parametrize(("name", "sizes"), [("tube", {"rings": 4}), ("lattice", {})])
-def test_damped_modes_beside_a_mechanism_are_those_of_the_dense_way(name, sizes, monkeypatch):
-    mechanism = sb.build(name, **sizes)
-    for k, body in enumerate(list(mechanism.body_names)[::3]):
-        above = {"first_point": (0.3, 0.2, -30)}
-        mechanism.add_point_force(f"damper {k}", "world", body, **above, damping=0.05)
-    system = mechanism.compile()
-    state = sb.equilibrium(system).state
-    dense = sb.modes(system, state, n=5)
-    monkeypatch.setattr("sparsebody.linearization.vibrations._DENSE_SIZE", 0)
-    sparse = sb.modes(system, state, n=5)
-    assert dense.n_mechanisms == sparse.n_mechanisms == 1
-    np.testing.assert_allclose(sparse.eigenvalue, dense.eigenvalue, rtol=1e-6, atol=1e-6)
 
 
 def test_slow_return_against_a_strong_damper_is_no_mechanism():
