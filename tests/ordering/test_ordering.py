@@ -163,12 +163,6 @@ def test_what_is_no_order_is_refused_by_the_name_of_the_function(returned):
         order(ladder(5), "mine")
 
 
-def test_a_ragged_list_is_no_order():
-    sb.register_ordering("mine", lambda pattern: [[0], [1, 2]])
-    with pytest.raises(OrderingError, match="'mine' returned no order"):
-        order(ladder(5), "mine")
-
-
 @pytest.mark.parametrize("name", ["auto", "minimum-fill", "", 3])
 def test_names_that_are_taken_and_what_cannot_be_called_are_refused(name):
     with pytest.raises(OrderingError, match="take a name not in the table"):
