@@ -142,13 +142,6 @@ def test_four_hundred_bodies_and_frames_stay_below_five_megabytes():
     assert len(motion_page(system, whole).html) < 5e6
 
 
-def test_long_motions_are_thinned_evenly(motion):
-    system, trajectory = motion
-    header, page = unpacked(motion_page(system, trajectory, n_frames=11).document)
-    assert header["n_frames"] == 11
-    np.testing.assert_allclose(np.diff(page["time"]), 0.05)
-
-
 def test_up_is_against_gravity():
     down = sb.build("pendulum", gravity=(0.0, 0.0, 9.81)).compile()
     header, _ = unpacked(motion_page(down, down.initial_state).document)
