@@ -4,10 +4,6 @@ import numpy as np
 import pytest
 from command_line import document, printed
 
-from sparsebody.factorization import FACTORIZATIONS
-from sparsebody.model.gallery import GALLERY
-from sparsebody.ordering import ORDERINGS
-from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.simulation.trajectory import Trajectory
 
 SOURCE = '''
@@ -65,19 +61,14 @@ FACTORIZATIONS["inversion"] = Backend(Inversion, needs=None, summary="the invers
 GALLERY["swing"] = GalleryEntry(swing)
 INTEGRATORS["midpoint"] = Integrator(midpoint_step, order=2)
 '''
-TABLES = (FACTORIZATIONS, GALLERY, INTEGRATORS, ORDERINGS)
 
 
 @pytest.fixture
-def module(tmp_path):
-    """Write the module, and leave the tables as they were."""
-    before = [dict(table) for table in TABLES]
+def module(tmp_path, restored_tables):
+    """The file of the module."""
     path = tmp_path / "outside.py"
     path.write_text(SOURCE)
-    yield path
-    for table, old in zip(TABLES, before, strict=True):
-        table.clear()
-        table.update(old)
+    return path
 
 
 def test_a_mechanism_ordering_and_backend_from_outside_serve_commands(module):

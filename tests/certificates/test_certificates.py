@@ -67,13 +67,6 @@ def test_bounded_fronts_are_proved_and_are_those_of_dense_elimination(family, or
     json.dumps(result.to_dict())
 
 
-def test_the_period_and_the_beginning_of_a_ladder_are_told():
-    proof = sb.certify("ladder", "leaves-first", largest=128).proof
-    assert (proof.period, proof.is_sweep, proof.width) == (2, True, 15)
-    assert proof.compared[0] == proof.smallest == 6
-    assert proof.compared[-1] == 128
-
-
 def test_no_order_of_a_small_ladder_has_narrower_fronts_than_the_bound_of_the_certificate():
     result = sb.certify(lambda k: ladder(k), "leaves-first", largest=128)
     pattern = ladder(8)

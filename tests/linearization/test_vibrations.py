@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from linkages import one_body
 from scipy.special import roots_laguerre
 
 import sparsebody as sb
@@ -50,11 +51,9 @@ def test_free_beam_has_six_free_motions_and_the_frequencies_of_euler_and_bernoul
 
 def oscillator(damping, *, held=True):
     """A mass on a slide, with a spring, or none, and a damper."""
-    mechanism = sb.Mechanism("oscillator", gravity=(0, 0, 0))
-    mechanism.add_body("m", mass=2.0, inertia=[1, 1, 1])
-    mechanism.add_joint("slide", sb.Prismatic(), "world", "m")
+    mechanism = one_body(sb.Prismatic(), (0, 0, 0), mass=2.0)
     stiffness = 8.0 if held else 0.0
-    mechanism.add_joint_force("spring", "slide", stiffness=stiffness, damping=damping)
+    mechanism.add_joint_force("spring", "joint", stiffness=stiffness, damping=damping)
     return mechanism.compile()
 
 
@@ -114,7 +113,7 @@ def test_response_is_that_of_an_oscillator():
     frequency = np.array([0.0, 0.2, 1.0])
     rate = 2 * np.pi * frequency
     result = sb.frequency_response(
-        oscillator(0.5), inputs=["slide"], outputs=["slide"], frequency=frequency
+        oscillator(0.5), inputs=["joint"], outputs=["joint"], frequency=frequency
     )
     np.testing.assert_allclose(result[:, 0, 0], 1 / (8.0 - 2.0 * rate**2 + 0.5j * rate), rtol=1e-10)
 
@@ -155,10 +154,8 @@ def test_poses_out_of_balance_and_numbers_that_cannot_be_are_refused():
 
 def turning(effort):
     """A disk on a revolute joint through its center of mass, with a torsion spring."""
-    mechanism = sb.Mechanism("disk", gravity=(0, 0, 0))
-    mechanism.add_body("disk", mass=1.0, inertia=[0.1, 0.1, 0.2])
-    mechanism.add_joint("axle", sb.Revolute(), "world", "disk")
-    mechanism.add_joint_force("spring", "axle", stiffness=40.0, rest=0.3, effort=effort)
+    mechanism = one_body(sb.Revolute(), (0, 0, 0), inertia=[0.1, 0.1, 0.2])
+    mechanism.add_joint_force("spring", "joint", stiffness=40.0, rest=0.3, effort=effort)
     return mechanism.compile()
 
 
@@ -232,10 +229,7 @@ def test_bars_between_spherical_joints_spin_freely_exactly(damping, dense_size, 
 
 
 def test_structure_without_freedoms_has_no_modes():
-    mechanism = sb.Mechanism("post")
-    mechanism.add_body("post", mass=1.0, inertia=[1, 1, 1])
-    mechanism.add_joint("foot", sb.Fixed(), "world", "post")
-    result = sb.modes(mechanism.compile())
+    result = sb.modes(one_body(sb.Fixed()).compile())
     assert result.frequency.shape == (0,)
     assert result.shape.shape == (0, 1, 6)
     with pytest.raises(SimulationError, match="there are no modes"):
@@ -300,21 +294,21 @@ def test_structures_that_cannot_buckle_are_refused():
 
 
 def test_frequencies_and_ports_that_cannot_be_are_refused():
-    ports = {"inputs": ["slide"], "outputs": ["slide"]}
+    ports = {"inputs": ["joint"], "outputs": ["joint"]}
     with pytest.raises(SimulationError, match=r"singular at 0\.31831 Hz"):
         sb.frequency_response(oscillator(0.0), frequency=[1 / np.pi], **ports)
     with pytest.raises(ModelError, match=r"frequency has shape \(1, 1\)"):
         sb.frequency_response(oscillator(0.1), frequency=[[1.0]], **ports)
-    with pytest.raises(ModelError, match=r"give a list of them: \['slide'\]"):
-        sb.frequency_response(oscillator(0.1), inputs="slide", outputs=["slide"], frequency=[1.0])
+    with pytest.raises(ModelError, match=r"give a list of them: \['joint'\]"):
+        sb.frequency_response(oscillator(0.1), inputs="joint", outputs=["joint"], frequency=[1.0])
     for port, words in (
         (3, "3 is no port"),
-        (sb.BodyPoint("m", (1, 0)), "direction of a port on body 'm'"),
-        (sb.BodyPoint("m", (1, 0, 0), (0, np.nan, 0)), "point of a port on body 'm'"),
+        (sb.BodyPoint("body", (1, 0)), "direction of a port on body 'body'"),
+        (sb.BodyPoint("body", (1, 0, 0), (0, np.nan, 0)), "point of a port on body 'body'"),
     ):
         with pytest.raises(ModelError, match=words):
             sb.linearize(oscillator(0.1)).state_space([port], [])
-    assert sb.linearize(oscillator(0.1)).state_space([], ["slide"]).B.shape == (2, 0)
+    assert sb.linearize(oscillator(0.1)).state_space([], ["joint"]).B.shape == (2, 0)
     with pytest.raises(ModelError, match="near is 1e"):
         sb.modes(oscillator(0.0), near=1e200)
     with pytest.raises(ModelError, match="n_frames is 1"):

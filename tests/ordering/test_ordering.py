@@ -17,7 +17,7 @@ from sparsebody.ordering import ORDERINGS, available_orderings, choose, is_admis
 from sparsebody.ordering.reference_orders import annealed
 from sparsebody.sparse.pattern import check_order
 
-pytestmark = pytest.mark.usefixtures("restored_orderings")
+pytestmark = pytest.mark.usefixtures("restored_tables")
 
 
 def parameters():

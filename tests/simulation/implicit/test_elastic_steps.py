@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 from compliant_mechanisms import deformed
+from linkages import one_body
 
 import sparsebody as sb
 from sparsebody.simulation.outer_steppers import fastest_spring
 
 
 def oscillator(**row):
-    mechanism = sb.Mechanism("oscillator", gravity=(0, 0, 0))
-    mechanism.add_body("b", mass=2.0, inertia=[1, 1, 1], linear_velocity=(0, 0, 1.0))
-    mechanism.add_joint("weld", sb.Fixed(), "world", "b", point=(0, 0, 0), **row)
-    return mechanism.compile()
+    weld, body = {"point": (0, 0, 0)} | row, {"mass": 2.0, "linear_velocity": (0, 0, 1.0)}
+    return one_body(sb.Fixed(), (0, 0, 0), weld, **body).compile()
 
 
 @pytest.mark.parametrize("damping", [0.0, 1.0])
