@@ -76,16 +76,11 @@ def own(problem: Problem, duration: float, step: float, method: str) -> Run:
 def own_by_errors(problem: Problem, duration: float, step: float, method: str) -> Run:
     """Move by one of sparsebody's schemes with steps by error, of that order."""
     tolerance = (step / duration) ** INTEGRATORS[method].order
-    options = {"step": "auto", "method": method, "rtol": tolerance, "atol": tolerance}
-
-    def timed(duration: float) -> Run:
-        begin = time.process_time()
-        position = end_of(problem, duration, **options)
-        return position, time.process_time() - begin
-
-    prepared = min(timed(1e-6 * duration)[1] for _ in range(3))
-    position, cpu = timed(duration)
-    return position, max(cpu - prepared, 1e-4)
+    stepper = started(problem.system, problem.state, "auto", method, tolerance)
+    ends = list[sb.State]()
+    end = problem.state.time + duration
+    cpu = cpu_seconds(lambda: ends.append(stepper.advance(end)), 1)
+    return ends[0].position, cpu
 
 
 def mujoco(problem: Problem, duration: float, step: float, integrator: str) -> Run:
@@ -116,11 +111,9 @@ def exudyn(problem: Problem, duration: float, step: float, index: int) -> Run:
     of_time.newton.useModifiedNewton = True
     of_time.generalizedAlpha.useIndex2Constraints = index == 2
     of_time.generalizedAlpha.useNewmark = index == 2
-    solver = engine.MainSolverImplicitSecondOrder()
-    begin = time.process_time()
-    done = solver.SolveSystem(model.mbs, settings)
-    cpu = time.process_time() - begin
-    if not done:
+    solver, done = engine.MainSolverImplicitSecondOrder(), list[bool]()
+    cpu = cpu_seconds(lambda: done.append(solver.SolveSystem(model.mbs, settings)), 1)
+    if not done[0]:
         raise RuntimeError("Exudyn does not converge")
     return model.output(engine.OutputVariableType.Position), cpu
 

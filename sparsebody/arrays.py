@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import mmap
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ Int32Array: TypeAlias = NDArray[np.int32]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 
-def offsets(sizes: IntArray) -> IntArray:
+def offsets(sizes: IntArray | BoolArray) -> IntArray:
     """Return the sums of the sizes before each one, and of all."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
@@ -71,16 +72,22 @@ def large_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArra
     evaluation is read faster from them. Vectors across two lines take twice the time.
     """
     kind = np.dtype(dtype)
-    n_bytes = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+    n_bytes = (math.prod(shape) if isinstance(shape, tuple) else int(shape)) * kind.itemsize
     if n_bytes < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
         small = np.zeros(n_bytes + LINE, dtype=np.uint8)
-        return np.ndarray(shape, dtype=kind, buffer=small, offset=-small.ctypes.data % LINE)
+        return np.ndarray(shape, dtype=kind, buffer=small, offset=-_address(small) % LINE)
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     memory = mmap.mmap(-1, n_bytes + HUGE_PAGE, flags=private)
     with contextlib.suppress(OSError):  # a system that has none
         memory.madvise(mmap.MADV_HUGEPAGE)
-    skipped = -np.frombuffer(memory, dtype=np.uint8).ctypes.data % HUGE_PAGE
+    skipped = -_address(np.frombuffer(memory, dtype=np.uint8)) % HUGE_PAGE
     return np.ndarray(shape, dtype=kind, buffer=memory, offset=skipped)
+
+
+def _address(array: NDArray[Any]) -> int:
+    """Return where the array begins, sooner than `array.ctypes` does."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 # ---- arguments, so that an error names them ---------------------------------------------------

@@ -8,7 +8,7 @@ namespace sparsebody {
 
 using namespace implicit;
 
-template <OneOf<Bodies, Compliance, Start, End, Inputs, Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
+template <OneOf<Bodies, Compliance, Start, End, Inputs, Residual, Triplets, AlphaCoefficients, AlphaStart, simulation::Control> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -57,6 +57,12 @@ void bind_simulation_implicit(nb::module_& m) {
   def_kernel<"evaluate()">(
       type, &Equations::evaluate,
       "Fill poses and residuals at the end; return -1, or the first spring between points that coincide.");
+  def_kernel<"evaluate_with_control()">(
+      type, &Equations::evaluate_with_control, "The same with new wrenches of the control; STOPPED where it fails.");
+  def<"set_control(control)">(type, &Equations::set_control, "Take a C function and memory for its arguments: see Control.",
+                              nb::keep_alive<1, 2>());
+  type.def_rw("time", &Equations::time).def_ro("status", &Equations::status);
+  type.attr("STOPPED") = Equations::stopped;
   def_kernel<"assemble(exact_rows)">(
       type,
       [](Equations& self, bool exact_rows) {
@@ -92,9 +98,6 @@ void bind_simulation_implicit(nb::module_& m) {
       "Begin a step with d(dv/dt) = b dy, dv = c dy; errors allowed: relative to the first correction, and [m].");
   def_kernel<"run()">(
       newton, [](Newton& self) { return int(self.run()); }, "Iterate; return the status.");
-  def_kernel<"iterate()">(
-      newton, [](Newton& self) { return int(self.iterate()); },
-      "Correct the unknowns once, for the newest residuals; return the status.");
   def_kernel<"correct(twist, multiplier)">(
       newton,
       [](Newton& self, View<const double, 2> twist, View<const double> multiplier) {

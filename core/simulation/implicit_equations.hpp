@@ -27,6 +27,7 @@
 
 #include "model/body_forces.hpp"
 #include "model/elastic_elements.hpp"
+#include "simulation/control.hpp"
 #include "spatial/exponential.hpp"
 
 namespace sparsebody::implicit {
@@ -108,9 +109,16 @@ class Equations {
   Equations(const Bodies& bodies, const model::SystemTables& tables, const Compliance& compliance, const Start& start,
             const End& end, const Inputs& inputs, const Residual& residual);
 
-  // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between
+  static constexpr Index defined = -1, stopped = -2;
+  double time = 0.0;       // at the end
+  Index status = defined;  // of the newest evaluation with the control
+
+  void set_control(const simulation::Control& control) { control_ = control; }
+  // Fills the poses at the end from the displacements, and the residuals. Returns `defined`, or the first spring between
   // points that coincide.
   Index evaluate();
+  // The same with new wrenches of the control; returns `stopped` where it fails.
+  Index evaluate_with_control();
   // Fills the poses alone.
   void move();
   // Fills H, G, Y and the rows (k, 2, 6) of [1 A'; A -1], which is [H A'; A -C] in other units, for the coefficients b
@@ -184,6 +192,7 @@ class Equations {
   End end_;
   Inputs inputs_;
   Residual residual_;
+  simulation::Control control_;
   Index n_rows_;
   std::vector<Connection> connections_;  // joints, then elements
   std::vector<Index> first_item_, items_, first_spring_, springs_of_item_, prescribed_of_item_;

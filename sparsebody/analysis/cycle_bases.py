@@ -16,9 +16,10 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import tree as native
-from sparsebody.analysis.reactions import constrained_joints, successor_frames
+from sparsebody.analysis.reactions import constrained_joints
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError, check_name
+from sparsebody.kinematics.joint_motion import joint_frames
 from sparsebody.model import Mechanism, System
 from sparsebody.sparse import cycles as graph_cycles
 from sparsebody.sparse.cycles import Cycles
@@ -77,7 +78,7 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
         cycles = graph_cycles.short_cycles(system.n_bodies, ends)
     else:  # the drawing shows bodies, world and joints in the plane along which they spread most
         state = system.initial_state
-        point, to_world = successor_frames(system, state)[1][joints], np.any(ends < 0, axis=1)
+        point, to_world = joint_frames(system, state)[1][1][joints], np.any(ends < 0, axis=1)
         world = point[to_world].mean(axis=0) if to_world.any() else np.zeros(3)
         points = np.concatenate([state.position, world[None], point])
         spread = points - points.mean(axis=0)

@@ -27,13 +27,13 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from sparsebody._core import rank as kernels
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.dynamics import ForwardDynamics, preparation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import check_name
 from sparsebody.factorization.unit_factors import analyze_qr
-from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.kinematics.joint_motion import joint_frames
 from sparsebody.model.names import Names
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
@@ -68,7 +68,7 @@ class Circulations:
     def on_joints(self, cycle: int, axes: FloatArray, origin: FloatArray) -> FloatArray:
         """Return (n_joints of the cycle, 6, dimension) in S axes, moments / length.
 
-        axes (n_joints, 3, 3) and origin (n_joints, 3) are those of `successor_frames`.
+        axes (n_joints, 3, 3) and origin (n_joints, 3) are those of the frames S in the world.
         """
         entries = slice(*self.cycles.start[cycle : cycle + 2])
         joints, sign = self.cycles.edge[entries], self.cycles.sign[entries]
@@ -92,17 +92,6 @@ def joint_sizes(system: System) -> FloatArray:
     return np.where(sizes > 1e-6 * median, sizes, median)  # less is rounding of coordinates
 
 
-def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return axes (n_joints, 3, 3), S to world, and origins (n_joints, 3) of the frames S [m]."""
-    axes, origin = system.successor_rotation.copy(), system.successor_point.copy()
-    moving = system.successor >= 0
-    body = system.successor[moving]
-    R = body_rotations(state)[body]
-    axes[moving] = R @ axes[moving]
-    origin[moving] = state.position[body] + np.einsum("nij,nj->ni", R, origin[moving])
-    return axes, origin
-
-
 def constrained_joints(system: System) -> tuple[IntArray, IntArray]:
     """Return the joints that have rows, and their bodies (n, 2), -1 for the world."""
     joints = np.flatnonzero(np.diff(system.first_row) > 0)
@@ -118,7 +107,7 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
     basis = short_cycles(system.n_bodies, ends)
     cycles = Cycles(basis.start, constrained[basis.edge], basis.sign)
     n, sizes = len(cycles), joint_sizes(system)
-    axes, origin = successor_frames(system, state)
+    axes, origin = joint_frames(system, state)[1]
     free, n_free = kernels.joint_freedoms(
         system.first_row, subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
     )
@@ -225,9 +214,8 @@ def _least_squares(
 
 
 COMPONENTS = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
-Remedies = Mapping[
-    str, tuple[str, int]
-]  # by joint: what to do, and how many constraints it removes
+# By joint: what to do, and how many constraints it removes
+Remedies = Mapping[str, tuple[str, int]]
 NO_REMEDIES: Remedies = {}
 
 
@@ -270,10 +258,8 @@ class ReactionReport:
         index = np.cumsum(dimension > 0) - 1
         is_redundant = dimension[cycles.cycle] > 0
         joint, loop = cycles.edge[is_redundant], index[cycles.cycle[is_redundant]]
-        start = np.concatenate(
-            [[0], np.cumsum(np.bincount(joint, minlength=len(self.n_indeterminate)))]
-        )
-        return start.astype(np.intp), loop[np.argsort(joint, kind="stable")].astype(np.intp)
+        start = offsets(np.bincount(joint, minlength=len(self.n_indeterminate)))
+        return start, loop[np.argsort(joint, kind="stable")].astype(np.intp)
 
     def loops_of(self, joint: int) -> list[int]:
         """Return the redundant loops that a joint is in."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody._core import joints, model
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse import BlockPattern, SaddleMatrix
@@ -98,7 +98,7 @@ def kkt_structure(system: System, keep: BoolArray | None = None, freedoms: int =
         rows, n_rows = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
     else:
         rows = np.flatnonzero(keep)
-        n_rows = np.diff(np.concatenate([[0], np.cumsum(keep)])[system.first_row])
+        n_rows = np.diff(offsets(keep)[system.first_row])
     joints = np.flatnonzero(n_rows)
     sizes = np.append(np.full(system.n_bodies, freedoms), n_rows[joints])
     pattern = BlockPattern(sizes, system.ends[joints])

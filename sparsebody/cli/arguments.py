@@ -50,10 +50,6 @@ def _seconds(word: str) -> float:
     return seconds
 
 
-def _words(word: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, word.split(","))))
-
-
 def _sizes(word: str) -> tuple[int, ...]:
     sizes = sorted(set(map(int, word.split(","))))
     if sizes[0] < 1:
@@ -71,7 +67,7 @@ def _assignment(word: str) -> tuple[str, str]:
 NO_SECONDS = "is not a positive number of seconds"
 SECONDS = Parsed("seconds", _seconds, NO_SECONDS)
 STEP = Parsed("seconds", lambda word: word if word == "auto" else _seconds(word), NO_SECONDS)
-WORDS = Parsed("a,b,...", _words)
+WORDS = Parsed("a,b,...", lambda word: tuple(filter(None, map(str.strip, word.split(",")))))
 ASSIGNMENT = Parsed("key=value", _assignment, "is not of the form key=value, such as pairs=100")
 
 

@@ -28,32 +28,48 @@ from sparsebody.model.subgroups.classes import KEEP_DIRECTIONS, THROUGH_POINT, G
 from sparsebody.sparse import BlockPattern, RankDecision, SaddleMatrix, rank, row_choices, saddle
 
 
-class PlanarRows:
-    """The parts within a plane of all constraint rows.
+class Plane:
+    """A plane of motion, and what joints keep within it, for every choice of rows.
 
-    `normals` (n_bodies + 1, 3) are those of the plane in body axes, the world's last. `is_line`
+    `normals` (n_bodies + 1, 3) are its normals in body axes, the world's last. `is_line`
     (n_joints,) are joints that keep a point on a line in the plane, points on planes across it.
     """
 
-    def __init__(self, system: System, normals: FloatArray, threads: int = 1) -> None:
-        self.system, self.threads = system, threads
+    def __init__(self, system: System, normals: FloatArray) -> None:
+        self.system = system
         self.axes = np.roll(model.triads(normals), 1, axis=1)  # normal, and two in the plane
         self.is_line = np.zeros(system.n_joints, dtype=bool)
         joints = np.flatnonzero(system.joint_kind == PointOnPlane.kind)
         along_normal = self._line_normals(joints)[:, 0]
         self.is_line[joints] = np.abs(along_normal) <= tolerances.ELEMENT_TOLERANCE
         self.is_line[system.coordinates.joint] = False
-        self.terms = GeneralRows(system, compiled=self.is_line)
+        lines = np.flatnonzero(self.is_line)
+        self.anchor = np.zeros((system.n_joints, 4))  # core/dynamics/assembly.hpp
+        self.anchor[:, :2] = system.successor_point @ self.axes[-1, 1:].T  # the world as successor
+        point = self._in_plane(system.successor[lines], system.successor_point[lines])
+        self.anchor[lines, :2] = self._line_normals(lines)[:, 1:]
+        self.anchor[lines, 2:] = point[:, 1:]
+
+    def _line_normals(self, joints: IntArray) -> FloatArray:
+        """Return (m, 3) the z axes of predecessor frames, along the normal and in the plane."""
+        z = self.system.predecessor_rotation[joints][:, :, 2]
+        return self._in_plane(self.system.predecessor[joints], z)
+
+    def _in_plane(self, bodies: IntArray, vectors: FloatArray) -> FloatArray:
+        """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
+        return np.asarray(np.einsum("mij,mj->mi", self.axes[bodies], vectors))
+
+
+class PlanarRows:
+    """The parts within a plane of all constraint rows."""
+
+    def __init__(self, plane: Plane, threads: int = 1) -> None:
+        self.plane, self.system, self.threads = plane, plane.system, threads
+        self.terms = GeneralRows(plane.system, compiled=plane.is_line)
 
     def table(self, bodies: IntArray, rows: IntArray) -> Table:
         """Return the table of `rows` on `bodies`, both in this order; an evaluation fills it."""
-        system, lines = self.system, np.flatnonzero(self.is_line)
-        anchor = np.zeros((system.n_joints, 4))
-        anchor[:, :2] = system.successor_point @ self.axes[-1, 1:].T  # where the world is successor
-        point = self._in_plane(system.successor[lines], system.successor_point[lines])
-        anchor[lines, :2] = self._line_normals(lines)[:, 1:]
-        anchor[lines, 2:] = point[:, 1:]
-        return self.terms.table(bodies, rows, anchor, 3)
+        return self.terms.table(bodies, rows, self.plane.anchor, 3)
 
     def evaluation(
         self, bodies: IntArray, table: Table, roots: FloatArray, qr: factorization.BlockQR | None
@@ -69,9 +85,9 @@ class PlanarRows:
             table.native,
             qr,
             body=bodies.astype(np.uint32),
-            gravity=self.axes[-1, 1:] @ system.gravity,
+            gravity=self.plane.axes[-1, 1:] @ system.gravity,
             unit=np.concatenate([roots, 1.0 / roots], axis=1),
-            basis=self.axes[np.append(bodies, -1)],
+            basis=self.plane.axes[np.append(bodies, -1)],
             right=right,
             x=x,
             n_coordinates=len(system.coordinates.joint),
@@ -92,15 +108,6 @@ class PlanarRows:
             return None
         return table.values, np.sqrt(np.einsum("rsa,rsa->r", table.values, table.values))
 
-    def _line_normals(self, joints: IntArray) -> FloatArray:
-        """Return (m, 3) the z axes of predecessor frames, along the normal and in the plane."""
-        z = self.system.predecessor_rotation[joints][:, :, 2]
-        return self._in_plane(self.system.predecessor[joints], z)
-
-    def _in_plane(self, bodies: IntArray, vectors: FloatArray) -> FloatArray:
-        """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
-        return np.asarray(np.einsum("mij,mj->mi", self.axes[bodies], vectors))
-
 
 class RowSelection(NamedTuple):
     """The rows on reduced freedoms, and the joints whose other rows allow nothing but these."""
@@ -111,15 +118,15 @@ class RowSelection(NamedTuple):
 
 
 class PlanarAssembler(Assembler):
-    """Three freedoms a body, in the plane of normals (n_bodies + 1, 3)."""
+    """Three freedoms a body, in a plane."""
 
     width = 3
     native: dynamics.PlanarEvaluation
 
-    def __init__(self, normals: FloatArray, selection: RowSelection, solver: Solver) -> None:
-        self._arguments, structure = (normals, selection, solver), selection.structure
+    def __init__(self, plane: Plane, selection: RowSelection, solver: Solver) -> None:
+        self._arguments, structure = (plane, selection, solver), selection.structure
         system, n = structure.system, structure.system.n_bodies
-        planar = PlanarRows(system, normals, solver.threads)
+        planar = PlanarRows(plane, solver.threads)
         duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
         ends = structure.pattern.ends[duals].ravel()
         first = np.full(n + 1, ends.size)  # dual block of each primal one; the last is the world's
@@ -132,7 +139,7 @@ class PlanarAssembler(Assembler):
             self.symbolic = unit_factors.analyze_qr(self.pattern, own_order, part_starts)
         else:
             self.symbolic = self._analyze(solver, own_order)
-        rows, self.normal = planar.table(bodies, self.rows), planar.axes[:-1, 0]
+        rows, self.normal = planar.table(bodies, self.rows), plane.axes[:-1, 0]
         inertia = np.einsum("na,nab,nb->n", self.normal, system.inertia, self.normal)
         roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
@@ -247,9 +254,9 @@ def freedom_rows(
 ) -> FreedomRows | None:
     """Return the rows at a state, on 3 freedoms of planar motion, else on 6; None off the plane."""
     if motion.normal is not None:  # planar
-        normals = np.concatenate([motion.axis, motion.normal[None]])
-        in_plane = PlanarRows(system, normals, threads).at(state)
-        make: Callable[..., Assembler] = partial(PlanarAssembler, normals)
+        plane = Plane(system, np.concatenate([motion.axis, motion.normal[None]]))
+        in_plane = PlanarRows(plane, threads).at(state)
+        make: Callable[..., Assembler] = partial(PlanarAssembler, plane)
         return None if in_plane is None else FreedomRows(*in_plane, make, "planar motion")
     subgroups = Subgroups.of(system, motion, state)
     rows, make = subgroups.rows(system, state), partial(SubgroupAssembler, subgroups)

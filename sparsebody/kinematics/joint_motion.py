@@ -46,6 +46,20 @@ def body_rotations(state: State) -> FloatArray:
     return model.rotations(state.orientation)
 
 
+def joint_frames(system: System, state: State) -> tuple[tuple[FloatArray, FloatArray], ...]:
+    """Return axes (n_joints, 3, 3) and origins (n_joints, 3) of P, and of S, in the world [m]."""
+    R = np.concatenate([body_rotations(state), np.eye(3)[None]])
+    center = np.concatenate([state.position, np.zeros((1, 3))])
+    sides = (
+        (system.predecessor, system.predecessor_rotation, system.predecessor_point),
+        (system.successor, system.successor_rotation, system.successor_point),
+    )
+    return tuple(
+        (R[body] @ rotation, center[body] + np.einsum("nij,nj->ni", R[body], point))
+        for body, rotation, point in sides
+    )
+
+
 def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
     """Return the relative motion at every joint. Featherstone (2008), (8.24) and (8.7).
 

@@ -159,12 +159,8 @@ def torch_accelerations(
 
     Parameters
     ----------
-    system : System
-        The compiled mechanism.
-    state : State, optional
-        Time and every variable that a call leaves out; default: the consistent initial state.
-        Dependent rows are decided here, and angles of springs are within half a turn of their
-        values here.
+    system, state
+        As of `jax_accelerations`.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, Int32Array, IntArray
+from sparsebody.arrays import BoolArray, BriefRepr, FloatArray, Int32Array, IntArray, offsets
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.html_tables import counts_text, first_names, html_facts, largest_norm, lengths
 from sparsebody.model.columns import ObjectArray
@@ -59,10 +59,12 @@ class States(NamedTuple):
     time: FloatArray  # (k,)
 
     @classmethod
-    def of(cls, state: State) -> "States":
-        """Return one state, k = 1."""
-        arrays = state.position, state.orientation, state.velocity, state.coordinate
-        return cls._make([*(array[None] for array in arrays), np.array([state.time])])
+    def of(cls, *states: State) -> "States":
+        """Return the arrays of some states, views of those of a single one."""
+        names = ("position", "orientation", "velocity", "coordinate")
+        arrays = [[getattr(state, name) for state in states] for name in names]
+        joined = (of[0][None] if len(of) == 1 else np.array(of) for of in arrays)
+        return cls._make([*joined, np.array([state.time for state in states])])
 
     def at(self, k: int) -> State:
         """Return the state at the k-th time."""
@@ -399,7 +401,7 @@ def with_joints(system: System, joints: IntArray) -> System:
     index = np.full(system.n_joints, -1, dtype=np.intp)
     index[joints] = np.arange(len(joints))
     sizes = np.diff(system.first_row)[joints]
-    first_row = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    first_row = offsets(sizes)
     rows = np.repeat(system.first_row[joints] - first_row[:-1], sizes) + np.arange(first_row[-1])
     tracked, elastic = system.coordinates, system.elastic
     joint = index[tracked.joint]

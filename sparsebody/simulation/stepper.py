@@ -15,7 +15,7 @@ from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyEr
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation import integrators, stabilization
-from sparsebody.simulation.explicit_steps import Ends, ExplicitSteps, variational_step
+from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
 from sparsebody.simulation.integrators import Composition, Integrator, LocalError, Tableau
 from sparsebody.simulation.stabilization import (
     Evaluate,
@@ -25,7 +25,7 @@ from sparsebody.simulation.stabilization import (
     Solved,
     largest,
 )
-from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
@@ -331,6 +331,7 @@ class Stepper:
 
     error_order = 4  # of local errors
     passed = ()  # parts of steps are not reported
+    undoes_exactly = True  # steps that are taken again after `restore` have the same bits
 
     @property
     def memory_size(self) -> int:

@@ -6,9 +6,10 @@ from scipy.sparse import coo_array
 import sparsebody as sb
 from sparsebody._core import rank as kernels
 from sparsebody.analysis.cycle_bases import FUNDAMENTAL, LOOP_BASES
-from sparsebody.analysis.reactions import joint_sizes, successor_frames
+from sparsebody.analysis.reactions import joint_sizes
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError
+from sparsebody.kinematics.joint_motion import joint_frames
 from sparsebody.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.loop_constraints import loop_equations
@@ -27,7 +28,7 @@ def loop_closure_matrix(system, state, cycles):
     about the first joint of the loop; columns joint by joint, see `joint_freedoms`.
     """
     free, n_free = joint_freedoms(system, state)
-    axes, origin = successor_frames(system, state)
+    axes, origin = joint_frames(system, state)[1]
     first = np.concatenate([[0], np.cumsum(n_free)]).astype(np.intp)
     rows, columns, values = ([np.zeros(0, dtype=kind)] for kind in (np.intp, np.intp, float))
     for c in range(len(cycles)):

@@ -98,12 +98,15 @@ def kill_after(moment, system, path, options):
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
+IMPLICIT_PATIENCE = "implicit.implicit_stepper._PATIENCE"
+
+
 @pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(("method", "step"), RUNS)
 @pytest.mark.filterwarnings("ignore:os.fork")  # by JAX, if an earlier test has imported it
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
-    monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)
-    monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", 0.0)
+    for seconds in ("callbacks._PERIOD", "trajectory_files._FLUSH_PERIOD", IMPLICIT_PATIENCE):
+        monkeypatch.setattr(f"sparsebody.simulation.{seconds}", 0.0)
     opening = "sparsebody.simulation.trajectory_reading.check_readable"
     monkeypatch.setattr(opening, lambda *_: None)  # by another process, which takes a second
     system, path = STIFF_FOUR_BARS, tmp_path / "run.h5"

@@ -29,6 +29,7 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import SOLVERS, step_pattern
 from sparsebody.simulation.implicit.step_equations import (
     StepEquations,
+    extent_of,
     scaled_solver,
     uniform_compliance,
 )
@@ -330,7 +331,7 @@ def equilibrium(
         raise ModelError(f"max_iterations is {max_iterations}; give one or more")
     start = consistent_state(system, state)
     equations = StaticEquations(system, start)
-    extent = equations.length + float(np.linalg.norm(np.ptp(start.position, axis=0)))
+    extent = extent_of(system, start)
     point, shift, has_moved = equations.start(start), 0.0, False
     n = 6 * system.n_bodies
     for iteration in range(1, max_iterations + 1):
