@@ -83,7 +83,7 @@ def test_an_integrator_from_outside_has_its_order(module, monkeypatch, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     printed("--import", "outside", "gallery")  # by the name of the module
-    angle, step = [], 0.005
+    angle, step = [], 0.01
     for k in range(3):
         path = tmp_path / f"{k}.h5"
         choice = ("--method", "midpoint", "--factorization", "inversion", "--output", path)

@@ -10,6 +10,7 @@ from random_motions import (
     direction_of,
     motion_of_type,
     random_motion,
+    slope,
     unreduced,
 )
 from scipy.sparse import block_array
@@ -29,20 +30,20 @@ from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 
 STEP = 1e-5
-_STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # over 12 h
 
 
 def differences(system, state, force, rows, name, direction):
-    """Changes of accelerations and multipliers along a direction, by the formula of five points."""
-    total = [0.0, 0.0]
-    for k, weight in _STENCIL:
-        case = changed(system, state, force, name, k * STEP * direction)
+    """Changes of accelerations and multipliers along a direction."""
+
+    def along(step):
+        case = changed(system, state, force, name, step * direction)
         dynamics = unreduced(*case[:2])
         assert np.array_equal(dynamics.redundant_rows, rows)
         result = dynamics(case[1], body_force=case[2])
-        for i, value in enumerate((result.acceleration, result.multiplier)):
-            total[i] = total[i] + weight * value / (12.0 * STEP)
-    return total
+        return np.concatenate([result.acceleration.ravel(), result.multiplier])
+
+    change, n = slope(along, STEP), 6 * system.n_bodies
+    return change[:n].reshape(-1, 6), change[n:]
 
 
 def check(system, state, force, names, seed):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from random_mechanisms import copied, random_loops, random_tree
-from random_motions import random_motion
+from random_motions import random_motion, slope
 
 import sparsebody as sb
 from sparsebody import tree as tree_school
@@ -20,19 +20,14 @@ def assert_close(result, expected, tolerance):
 
 def differences(f, tree, q, qd, last):
     """Derivatives of f(q, qd, last) by its three arguments, of the fourth order in STEP."""
-
-    def slope(along):
-        first, second = ((along(h) - along(-h)) / (2 * h) for h in (STEP, 2 * STEP))
-        return (4 * first - second) / 3
-
     columns = []
     for unit in np.eye(len(qd)):
         rate = tree_school.position_rates(tree, q, unit)
         columns.append(
             (
-                slope(lambda h, rate=rate: f(q + h * rate, qd, last)),
-                slope(lambda h, unit=unit: f(q, qd + h * unit, last)),
-                slope(lambda h, unit=unit: f(q, qd, last + h * unit)),
+                slope(lambda h, rate=rate: f(q + h * rate, qd, last), STEP),
+                slope(lambda h, unit=unit: f(q, qd + h * unit, last), STEP),
+                slope(lambda h, unit=unit: f(q, qd, last + h * unit), STEP),
             )
         )
     return np.moveaxis(np.array(columns), 0, -1)
