@@ -13,7 +13,7 @@ and at most five simulations where steps are kept, six by "variational" and eigh
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -46,55 +46,48 @@ def lift(pairs: int, angle: float = ANGLE) -> tuple[sb.System, sb.State]:
     return system, sb.consistent_state(system)
 
 
-def difference(function: Callable[[float], Any], h: float) -> Any:
-    """Return the derivative at zero, of sixth order in h."""
+def difference(function: Callable[[float], float]) -> float:
+    """Return the derivative at zero, of sixth order in DIFFERENCE."""
     wide, narrow = (
-        sum(weight * function(k * step) for k, weight in STENCIL) / (12.0 * step)
-        for step in (h, 0.5 * h)
+        sum(weight * function(k * h) for k, weight in STENCIL) / (12.0 * h)
+        for h in (DIFFERENCE, 0.5 * DIFFERENCE)
     )
     return (16.0 * narrow - wide) / 15.0
 
 
-@dataclass(frozen=True)
 class Case:
-    """A lift, so many steps of a method, and the height at the end."""
+    """A lift, so many steps of a method, and the height of the last bar at the end [m]."""
 
-    pairs: int
-    n_steps: int
-    method: str
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Those of the simulation."""
+    def __init__(self, pairs: int, n_steps: int, method: str) -> None:
+        self.pairs, self.n_steps = pairs, n_steps
+        self.system, self.state = lift(pairs)
         implicit = sb.Method("generalized-alpha", compliance=COMPLIANCE)
-        method = implicit if self.method == "generalized-alpha" else self.method
-        return {"duration": self.n_steps * STEP, "step": STEP, "method": method}
+        chosen = implicit if method == "generalized-alpha" else method
+        self.options: dict[str, Any] = {"duration": n_steps * STEP, "step": STEP, "method": chosen}
 
     def height(
         self, system: sb.System, state: sb.State, control: FloatArray | None = None
     ) -> float:
-        """Return that of the last bar at the end [m]."""
+        """Return the height of another system from another state."""
         options = {**self.options, "memory": 0, "record": sb.Recording(step=self.n_steps * STEP)}
         run = sb.simulate_with_pullback(system, state, control=control, **options)
         return float(run.trajectory.position[-1, -1, 2])
 
-    def gradient(
-        self, memory: int = 2**40, frames: bool = False, **more: Any
-    ) -> dict[str, FloatArray]:
+    def gradient(self, frames: bool = False, **more: Any) -> dict[str, FloatArray]:
         """Return the gradient of the height."""
-        system, state = lift(self.pairs)
-        weight = np.zeros((system.n_bodies, 3))
+        weight = np.zeros((self.system.n_bodies, 3))
         weight[-1, 2] = 1.0
-        pullback = sb.simulate_with_pullback(system, state, memory=memory, **self.options, **more)
-        return pullback(position=weight, frames=frames)
+        options = {"memory": 2**40, **self.options, **more}
+        return sb.simulate_with_pullback(self.system, self.state, **options)(
+            position=weight, frames=frames
+        )
 
     def spent(self) -> dict[str, float]:
-        """Return processor times [s]: of a simulation, and of a gradient in both ways."""
-        system, state = lift(self.pairs)
+        """Return processor times [s]: of a simulation, and of gradients."""
         ways: dict[str, Callable[[], object]] = {
-            "simulation": lambda: sb.simulate(system, state, **self.options),
+            "simulation": lambda: sb.simulate(self.system, self.state, **self.options),
             "all steps kept": self.gradient,
-            "checkpoints": lambda: self.gradient(0),
+            "checkpoints": lambda: self.gradient(memory=0),
             "by frames as well": lambda: self.gradient(frames=True),
         }
         rounds = [{name: cpu_seconds(run, 1) for name, run in ways.items()} for _ in range(REPEATS)]
@@ -102,48 +95,46 @@ class Case:
 
     def errors(self) -> dict[str, float]:
         """Return the relative errors of directional derivatives."""
-        system, state = lift(self.pairs)
+        system, state = self.system, self.state
         rate = SPIN / np.sqrt(system.n_bodies)  # of the angle, in the motion of `scissor_motion`
         motion = scissor_motion(system, 0).velocity / rate
-        spring, mass, middle = system.joint_forces, np.zeros(system.n_bodies), self.pairs
-        mass[middle] = 50.0  # of one bar, which counts little: differences change it by a tenth
+        mass = np.zeros(system.n_bodies)
+        mass[self.pairs] = 50.0  # of one bar, which counts little: differences change a tenth
         control = np.zeros((self.n_steps + 1, system.n_bodies, 6))
         control[:, 0, 2] = np.linspace(MOMENT, 0.0, self.n_steps + 1)  # on the lowest bar
-
+        spring, point, gravity = system.joint_forces, system.successor_point, 10.0 * system.gravity
         arm = np.zeros((system.n_joints, 6))  # bars longer by a share on the side of successors
-        arm[:, 3:] = np.einsum("nji,nj->ni", system.successor_rotation, system.successor_point)
+        arm[:, 3:] = FRAME_SHARE * np.einsum("nji,nj->ni", system.successor_rotation, point)
 
-        def with_(**parts: Any) -> tuple[sb.System, sb.State]:
-            return replace(system, **parts), state
+        def changed(**fields: Any) -> tuple[sb.System, sb.State]:
+            other = replace(system, **fields)
+            return other, sb.consistent_state(
+                other, state
+            ) if "successor_point" in fields else state
 
-        def stiffer(h: float) -> tuple[sb.System, sb.State]:
-            return with_(joint_forces=replace(spring, stiffness=(1.0 + h) * spring.stiffness))
-
-        def longer(h: float) -> tuple[sb.System, sb.State]:
-            changed, _ = with_(successor_point=(1.0 + FRAME_SHARE * h) * system.successor_point)
-            return changed, sb.consistent_state(changed, state)
-
-        # what is simulated at h, and the direction of the derivative
-        cases: dict[str, tuple[Callable[[float], tuple[Any, ...]], FloatArray]] = {
-            "position": (lambda h: (system, lift(self.pairs, ANGLE + h)[1]), motion),
-            "velocity": (lambda h: (system, state.with_(velocity=h * motion)), motion),
-            "mass": (lambda h: with_(mass=system.mass + h * mass), mass),
-            "gravity": (
-                lambda h: with_(gravity=(1.0 + 10.0 * h) * system.gravity),
-                10.0 * system.gravity,
+        # the direction of a derivative, and what is simulated at h along it
+        cases: dict[str, tuple[FloatArray, Callable[[float], tuple[Any, ...]]]] = {
+            "position": (motion, lambda h: (system, lift(self.pairs, ANGLE + h)[1])),
+            "velocity": (motion, lambda h: (system, state.with_(velocity=h * motion))),
+            "mass": (mass, lambda h: changed(mass=system.mass + h * mass)),
+            "gravity": (gravity, lambda h: changed(gravity=system.gravity + h * gravity)),
+            "stiffness": (
+                spring.stiffness,
+                lambda h: changed(
+                    joint_forces=replace(spring, stiffness=(1 + h) * spring.stiffness)
+                ),
             ),
-            "stiffness": (stiffer, spring.stiffness),
-            "control": (lambda h: (system, state, h * control), control),
-            "successor_frame": (longer, FRAME_SHARE * arm),
+            "control": (control, lambda h: (system, state, h * control)),
+            "successor_frame": (
+                arm,
+                lambda h: changed(successor_point=(1 + FRAME_SHARE * h) * point),
+            ),
         }
-        gradient = self.gradient(control=np.zeros_like(control), frames=True)
-
-        def error(name: str) -> float:
-            simulated, along = cases[name]
-            slope = difference(lambda h: self.height(*simulated(h)), DIFFERENCE)
-            return abs(float(np.sum(gradient[name] * along)) / slope - 1.0)
-
-        return {name: error(name) for name in cases}
+        gradient, errors = self.gradient(control=np.zeros_like(control), frames=True), {}
+        for name, (along, simulated) in cases.items():
+            slope = difference(lambda h, at=simulated: self.height(*at(h)))
+            errors[name] = abs(float(np.sum(gradient[name] * along)) / slope - 1.0)
+        return errors
 
 
 @click.command()

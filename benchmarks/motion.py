@@ -37,7 +37,7 @@ RESULTS = Path(__file__).parent / "results" / "motion"
 LARGEST = 1e-2  # error that is worth comparing [m]
 FEW_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)  # of runs; of others twice as many as of the one before
 OVERRUN = 10.0  # times what a run may take, after which it is given up
-SHORT, REPEATS = 0.05, 5  # [s] of a run, of which the median of so many counts
+SHORT, REPEATS = 0.05, 9  # [s] of a run, of which the fastest of so many counts
 FLOOR = 3.0  # errors of the reference, below which errors are not known
 Run = tuple[FloatArray, float]
 Results = dict[str, dict[str, FloatArray]]
@@ -76,16 +76,11 @@ def own(problem: Problem, duration: float, step: float, method: str) -> Run:
 def own_by_errors(problem: Problem, duration: float, step: float, method: str) -> Run:
     """Move by one of sparsebody's schemes with steps by error, of that order."""
     tolerance = (step / duration) ** INTEGRATORS[method].order
-    options = {"step": "auto", "method": method, "rtol": tolerance, "atol": tolerance}
-
-    def timed(duration: float) -> Run:
-        begin = time.process_time()
-        position = end_of(problem, duration, **options)
-        return position, time.process_time() - begin
-
-    prepared = min(timed(1e-6 * duration)[1] for _ in range(3))
-    position, cpu = timed(duration)
-    return position, max(cpu - prepared, 1e-4)
+    stepper = started(problem.system, problem.state, "auto", method, tolerance)
+    ends = list[sb.State]()
+    end = problem.state.time + duration
+    cpu = cpu_seconds(lambda: ends.append(stepper.advance(end)), 1)
+    return ends[0].position, cpu
 
 
 def mujoco(problem: Problem, duration: float, step: float, integrator: str) -> Run:
@@ -116,11 +111,9 @@ def exudyn(problem: Problem, duration: float, step: float, index: int) -> Run:
     of_time.newton.useModifiedNewton = True
     of_time.generalizedAlpha.useIndex2Constraints = index == 2
     of_time.generalizedAlpha.useNewmark = index == 2
-    solver = engine.MainSolverImplicitSecondOrder()
-    begin = time.process_time()
-    done = solver.SolveSystem(model.mbs, settings)
-    cpu = time.process_time() - begin
-    if not done:
+    solver, done = engine.MainSolverImplicitSecondOrder(), list[bool]()
+    cpu = cpu_seconds(lambda: done.append(solver.SolveSystem(model.mbs, settings)), 1)
+    if not done[0]:
         raise RuntimeError("Exudyn does not converge")
     return model.output(engine.OutputVariableType.Position), cpu
 
@@ -202,8 +195,9 @@ def measured(name: str, longest: float, until: float) -> dict[str, FloatArray]:
                 with at_most(min(OVERRUN * longest, until - time.monotonic())):
                     position, cpu = run(problem, duration, step)
                     if cpu < SHORT:
-                        others = [run(problem, duration, step)[1] for _ in range(1, REPEATS)]
-                        cpu = float(np.median([cpu, *others]))
+                        cpu = min(
+                            cpu, *(run(problem, duration, step)[1] for _ in range(1, REPEATS))
+                        )
                 error = distance(position, exact)
                 measurements[engine].append((step, error, cpu))
                 print(f"  {engine:20} {step:9.2g} s {error:9.1e} m {cpu:8.3f} s", flush=True)

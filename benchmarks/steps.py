@@ -19,7 +19,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.errors import EnergyWarning
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.options import EVERY_STEP, Solver, simulation_options
-from sparsebody.simulation.outer_steppers import Inner
+from sparsebody.simulation.outer_steppers import AdaptiveStepper, Inner
 from sparsebody.simulation.simulate import stepper_of
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Problem
@@ -91,9 +91,11 @@ def counted(stepper: Inner, time: float) -> FloatArray:
 # ---- measuring -----------------------------------------------------------------------------------
 
 
-def started(system: sb.System, state: sb.State, step: float, method: str) -> Inner:
+def started(
+    system: sb.System, state: sb.State, step: float | str, method: str, tolerance: float = 0.0
+) -> Inner | AdaptiveStepper:
     """Return the stepper of a method, at a state, which records nothing."""
-    options = simulation_options(step, (0.0, 0.0), method, Solver(), EVERY_STEP)
+    options = simulation_options(step, (tolerance, tolerance), method, Solver(), EVERY_STEP)
     problem = Problem(system, state, options, None, lambda event: None)
     stepper = stepper_of(problem, Solver())
     stepper.start(state)

@@ -19,7 +19,7 @@ Int32Array: TypeAlias = NDArray[np.int32]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 
-def offsets(sizes: IntArray) -> IntArray:
+def offsets(sizes: IntArray | BoolArray) -> IntArray:
     """Return the sums of the sizes before each one, and of all."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 

@@ -132,56 +132,50 @@ class PlanarModel(Model):
         system, state, frame = self.problem.system, self.problem.state, self.frames
         on_planes = frame.kinds == "point-on-plane"
         masses, centers, inertia = inertias(self.problem, on_planes)
+        self.gravity = _in_plane(self.axes @ system.gravity)
         self.origin = frame.position @ self.axes.T  # of the bodies of the model
         for i, (mass, center) in enumerate(zip(masses, centers, strict=True)):
             R = self.axes @ frame.rotation[i]
             w, u = np.split(state.velocity[i], 2)
-            v = R @ (u + np.cross(w, center))
             self.origin[i] += R @ center
             self.local_com[i, :2] = -(R @ center)[:2]
-            node = exi.NodeRigidBody2D(
-                referenceCoordinates=[*self.origin[i, :2], 0.0],
-                initialVelocities=[v[0], v[1], (R @ w)[2]],
+            body = self.mbs.CreateRigidBody(
+                inertia=RigidBodyInertia(float(mass), R @ inertia[i] @ R.T),
+                referencePosition=_in_plane(self.origin[i]),
+                initialVelocity=_in_plane(R @ (u + np.cross(w, center))),
+                initialAngularVelocity=[0.0, 0.0, (R @ w)[2]],
+                gravity=self.gravity,
+                create2D=True,
             )
-            about_normal = float((R @ inertia[i] @ R.T)[2, 2])
-            own = self._add(exi.ObjectRigidBody2D, node, float(mass), inertia=about_normal)
-            self.bodies.append(own[1])
-        self.bodies.append(self.mbs.AddObject(exi.ObjectGround()))
+            self.bodies.append(body)
+        self.bodies.append(self.mbs.CreateGround())
         for j, (p, s) in enumerate(zip(system.predecessor, system.successor, strict=True)):
             first = self._carriage(j) if on_planes[j] else self._marker(j, p)
             markers = [first, self._marker(j, s)]
             self.mbs.AddObject(exi.ObjectJointRevolute2D(markerNumbers=markers))
 
-    def _add(self, kind: Any, node: Any, mass: float, **options: float) -> tuple[Any, Any]:
-        """Add a heavy body with a node; return both."""
-        number = self.mbs.AddNode(node)
-        body = self.mbs.AddObject(kind(mass=mass, nodeNumber=number, **options))
-        weight = [*(self.axes @ self.problem.system.gravity)[:2], 0.0]
-        marker = self.mbs.AddMarker(exi.MarkerBodyMass(bodyNumber=body))
-        self.mbs.AddLoad(exi.LoadMassProportional(markerNumber=marker, loadVector=weight))
-        return number, body
-
     def _marker(self, j: int, i: int) -> Any:
-        position = self.axes @ self.frames.joint_position[j] - self.origin[i]
-        return self.mbs.AddMarker(
-            exi.MarkerBodyPosition(bodyNumber=self.bodies[i], localPosition=[*position[:2], 0.0])
-        )
+        position = _in_plane(self.axes @ self.frames.joint_position[j] - self.origin[i])
+        marker = exi.MarkerBodyPosition(bodyNumber=self.bodies[i], localPosition=position)
+        return self.mbs.AddMarker(marker)
 
     def _carriage(self, j: int) -> Any:
         """Add a point mass that slides along the first axis; return a marker on it."""
-        position = self.axes @ self.frames.joint_position[j]
-        speed = self.axes @ self.frames.joint_rotation[j] @ self.frames.rate[j, 3:]
-        node = exi.NodePoint2D(
-            referenceCoordinates=list(position[:2]), initialVelocities=[speed[0], 0.0]
+        system, frames = self.problem.system, self.frames
+        speed = self.axes @ frames.joint_rotation[j] @ frames.rate[j, 3:]
+        body = self.mbs.CreateMassPoint(
+            referencePosition=_in_plane(self.axes @ frames.joint_position[j]),
+            initialVelocity=[speed[0], 0.0, 0.0],
+            mass=CARRIAGE_MASS * float(system.mass[system.successor[j]]),
+            gravity=self.gravity,
+            create2D=True,
         )
-        mass = CARRIAGE_MASS * float(self.problem.system.mass[self.problem.system.successor[j]])
-        number, body = self._add(exi.ObjectMassPoint2D, node, mass)
-        markers = [
-            self.mbs.AddMarker(exi.MarkerNodeCoordinate(nodeNumber=one, coordinate=coordinate))
-            for one, coordinate in ((self.mbs.AddNode(exi.NodePointGround()), 0), (number, 1))
-        ]
-        self.mbs.AddObject(exi.ObjectConnectorCoordinate(markerNumbers=markers))
+        self.mbs.CreateCoordinateConstraint(itemNumbers=[None, body], coordinates=[None, 1])
         return self.mbs.AddMarker(exi.MarkerBodyPosition(bodyNumber=body))
+
+
+def _in_plane(vector: FloatArray) -> list[float]:
+    return [*vector[:2], 0.0]
 
 
 def modelled(problem: Problem) -> Model:

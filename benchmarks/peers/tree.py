@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
+from sparsebody.kinematics.joint_motion import body_rotations, joint_frames, joint_motion
 from sparsebody.spatial.inertia import summed_inertias
 from sparsebody.study.families import Problem
 
@@ -28,13 +28,11 @@ class Frames:
     def __init__(self, problem: Problem) -> None:
         system, state = problem.system, problem.state
         self.kinds = np.array([joint_type.name for joint_type in system.joint_types])
-        s, p, world = system.successor, system.predecessor, np.eye(3)[None]
-        R = self.rotation = np.concatenate([body_rotations(state), world])  # body to world
+        world = np.eye(3)[None]
+        self.rotation = np.concatenate([body_rotations(state), world])  # body to world
         self.position = np.concatenate([state.position, np.zeros((1, 3))])  # centers of mass
-        self.joint_rotation = R[s] @ system.successor_rotation  # (n_joints, 3, 3) S to world
-        arm = np.einsum("nij,nj->ni", R[s], system.successor_point)
-        self.joint_position = self.position[s] + arm  # (n_joints, 3) origin of S
-        self.plane = R[p] @ system.predecessor_rotation  # (n_joints, 3, 3) P to world
+        # (n_joints, 3, 3) P and S to world, and (n_joints, 3) origins of S
+        (self.plane, _), (self.joint_rotation, self.joint_position) = joint_frames(system, state)
         self.rate = joint_motion(system, state).velocity  # (n_joints, 6) v_J in S
 
 

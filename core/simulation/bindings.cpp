@@ -5,8 +5,8 @@ namespace sparsebody {
 
 using namespace simulation;
 
-template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, Tableau, Control,
-                Retraction, Pivot, StepStart, StepEnd, StepLimits, Passed, BodyInertias> Struct>
+template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, LargestErrors, Tableau, Control,
+                Retraction, Pivot, StepStart, StepEnd, StepLimits, StepSequence, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -72,7 +72,8 @@ void bind_simulation(nb::module_& m) {
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");
   def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
   def<"at(bodies)">(errors, &JointErrors::at, "Position errors delta and velocity errors T' v_J of all rows.");
-  def<"largest_at(position, orientation, velocity)">(errors, &JointErrors::largest_at, "The largest of either at k times (k,).");
+  def<"largest_at(position, orientation, velocity, multiplier)">(
+      errors, &JointErrors::largest_at, "The largest of either, and energies of compliant joints, at k times (k,).");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");
   def_keeping<"__init__(evaluation, qr, is_last_resort)">(spatial_qr, construct<SpatialQR, SpatialEvaluation&, BlockQR&, bool>);

@@ -8,7 +8,7 @@ namespace sparsebody {
 
 using namespace implicit;
 
-template <OneOf<Bodies, Compliance, Start, End, Inputs, Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
+template <OneOf<Bodies, Compliance, Start, End, Inputs, Residual, Triplets, AlphaCoefficients, AlphaStart, simulation::Control> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -57,6 +57,12 @@ void bind_simulation_implicit(nb::module_& m) {
   def_kernel<"evaluate()">(
       type, &Equations::evaluate,
       "Fill poses and residuals at the end; return -1, or the first spring between points that coincide.");
+  def_kernel<"evaluate_with_control()">(
+      type, &Equations::evaluate_with_control, "The same with new wrenches of the control; STOPPED where it fails.");
+  def<"set_control(control)">(type, &Equations::set_control, "Take a C function and memory for its arguments: see Control.",
+                              nb::keep_alive<1, 2>());
+  type.def_rw("time", &Equations::time).def_ro("status", &Equations::status);
+  type.attr("STOPPED") = Equations::stopped;
   def_kernel<"assemble(exact_rows)">(
       type,
       [](Equations& self, bool exact_rows) {
@@ -66,10 +72,10 @@ void bind_simulation_implicit(nb::module_& m) {
       },
       "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries of equal indices add up.");
   def_kernel<"set_joint_rows()">(
-      type, &Equations::set_joint_rows, "Set the rows A of joints, and the derivatives E of their errors by twists.");
+      type, &Equations::set_joint_rows, "Set the rows A of joints, and the derivatives E of their errors in twists.");
   def_kernel<"row_products(motion, row)">(type, &Equations::row_products, "Fill A m of motions.");
   def_kernel<"add_error_forces(u, force, predecessor_frame, successor_frame)">(
-      type, &Equations::add_error_forces, "Add E' u, and gradients of u . delta by joint frames.");
+      type, &Equations::add_error_forces, "Add E' u, and gradients of u . delta in joint frames.");
   def_kernel<"assemble_acceleration_errors(error)">(
       type,
       [](Equations& self, View<double> error) {
@@ -92,9 +98,6 @@ void bind_simulation_implicit(nb::module_& m) {
       "Begin a step with d(dv/dt) = b dy, dv = c dy; errors allowed: relative to the first correction, and [m].");
   def_kernel<"run()">(
       newton, [](Newton& self) { return int(self.run()); }, "Iterate; return the status.");
-  def_kernel<"iterate()">(
-      newton, [](Newton& self) { return int(self.iterate()); },
-      "Correct the unknowns once, for the newest residuals; return the status.");
   def_kernel<"correct(twist, multiplier)">(
       newton,
       [](Newton& self, View<const double, 2> twist, View<const double> multiplier) {

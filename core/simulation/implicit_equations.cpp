@@ -93,7 +93,19 @@ Index Equations::evaluate() {
       residual_.row[of.first_row + k] = open;
     }
   });
-  return -1;
+  return defined;
+}
+
+Index Equations::evaluate_with_control() {
+  if (control_.function == 0) return status = evaluate();
+  std::fill(inputs_.body_force.begin(), inputs_.body_force.end(), 0.0);
+  status = evaluate();
+  if (status != defined) return status;
+  std::copy(end_.coordinate.begin(), end_.coordinate.end(), control_.coordinate.begin());
+  const model::BodyMotions bodies{end_.position, end_.orientation, end_.velocity};
+  if (control_.add_wrenches(time, bodies, inputs_.body_force) != 0) return status = stopped;
+  for (Index k = 0; k < residual_.force.size(); ++k) residual_.force.data()[k] -= inputs_.body_force.data()[k];
+  return status;
 }
 
 // Turns forces f in the residual into M dv/dt + v x* M v - f, with gravity and the wrenches of a control among the forces.

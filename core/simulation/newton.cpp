@@ -107,7 +107,7 @@ void Newton::begin(double b, double c, double relative_tolerance, double accurac
 
 Newton::Status Newton::run() {
   Status status = going_on;
-  while (status == going_on) status = equations_.evaluate() >= 0 ? undefined : iterate();
+  while (status == going_on) status = equations_.evaluate_with_control() == Equations::defined ? iterate() : undefined;
   return status;
 }
 

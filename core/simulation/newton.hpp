@@ -35,7 +35,7 @@ class Newton {
   // Begins a step with d(dv/dt) = b dy and dv = c dy. It converges at an error of relative_tolerance times the first
   // correction, which measures the predictor's error, or, where that takes many iterations, below `accuracy` [m].
   void begin(double b, double c, double relative_tolerance, double accuracy);
-  // Iterates to convergence or failure: undefined where points of a spring coincide, wants_full_matrix where factors of the matrix
+  // Iterates to convergence or failure: undefined where the residuals are not defined, wants_full_matrix where factors of the matrix
   // without the couplings R converge too slowly.
   Status run();
   // Corrects the unknowns once, for the newest residuals.

@@ -18,7 +18,7 @@ from sparsebody import spatial, tolerances
 from sparsebody.analysis import reactions
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
+from sparsebody.kinematics.joint_motion import JointMotion, joint_frames, joint_motion
 from sparsebody.model import JOINT_TYPES, JointType, State, System
 
 N_POSES = 4  # random ones: what holds there holds at almost all poses, for motions are analytic
@@ -241,7 +241,7 @@ def pose_at(system: System, state: State, dynamics: ForwardDynamics | None = Non
     """Return what choices are made by at a consistent state."""
     dynamics = dynamics or ForwardDynamics(system, state, reactions="basic")
     subspace = dynamics.evaluate(state).constraint.subspace
-    axes, origin = reactions.successor_frames(system, state)
+    axes, origin = joint_frames(system, state)[1]
     motion = joint_motion(system, state)
     circulating = reactions.circulations(system, state, subspace)
     return Pose(dynamics, state, motion, axes, origin, circulating)

@@ -16,9 +16,10 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import tree as native
-from sparsebody.analysis.reactions import constrained_joints, successor_frames
+from sparsebody.analysis.reactions import constrained_joints
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError, check_name
+from sparsebody.kinematics.joint_motion import joint_frames
 from sparsebody.model import Mechanism, System
 from sparsebody.sparse import cycles as graph_cycles
 from sparsebody.sparse.cycles import Cycles
@@ -57,7 +58,7 @@ class LoopBasisComparison:
 
     lines: tuple[LoopBasisLine, ...]
     cycles: dict[str, Cycles]  # of the system's joints
-    dimension: int  # joints with rows - nodes + connected parts
+    dimension: int  # joints with rows - nodes + connected components
     is_planar: bool | None  # whether the body-joint graph is; None if faces were not asked for
 
 
@@ -68,7 +69,7 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
     cycles: Cycles | None
     if name in FUNDAMENTAL:
         in_tree_first = np.argsort(tree.tree_index[joints] < 0, kind="stable")
-        is_tree = np.zeros(len(joints), dtype=bool)  # or spans what its free joints span
+        is_tree = np.zeros(len(joints), dtype=bool)  # constrained joints in place of free ones
         is_tree[in_tree_first] = _united(in_tree_first, ends, tree.n_bodies)
         cycles = graph_cycles.fundamental_cycles(system.n_bodies, ends, is_tree)
     elif name == "minimum":
@@ -77,7 +78,7 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
         cycles = graph_cycles.short_cycles(system.n_bodies, ends)
     else:  # the drawing shows bodies, world and joints in the plane along which they spread most
         state = system.initial_state
-        point, to_world = successor_frames(system, state)[1][joints], np.any(ends < 0, axis=1)
+        point, to_world = joint_frames(system, state)[1][1][joints], np.any(ends < 0, axis=1)
         world = point[to_world].mean(axis=0) if to_world.any() else np.zeros(3)
         points = np.concatenate([state.position, world[None], point])
         spread = points - points.mean(axis=0)
@@ -87,7 +88,7 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
 
 
 def _freedoms(system: System) -> IntArray:
-    """Return the freedoms (n_joints,) that the rows of each joint leave, drives among them."""
+    """Return (n_joints,) freedoms left by the rows of joints and of prescribed motions."""
     return np.maximum(6 - np.diff(system.first_row), 0).astype(np.intp)
 
 

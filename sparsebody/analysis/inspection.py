@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -140,17 +140,16 @@ def inspect_mechanism(
     of_counts = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows")
     of_dynamics = ("reduced_bodies", "subgroups", "rank")
     of_choices = ("redundancy_gap", "redundancy_method", "redundancy_doubt")
-    chosen = solver.choice.explain()
+    of_solver = ("ordering", "factorization", "predicted_seconds", "predicted_megabytes", "why")
+    chosen: dict[str, Any] = solver.choice.explain()
     return Inspection(
         name=system.name,
         **{name: getattr(counts, name) for name in of_counts},
         **{name: getattr(dynamics, name) for name in of_dynamics},
         **{name: explained[name] for name in of_choices},
+        **{name: chosen[name] for name in of_solver},
         joint_types=dict(Counter(joint_type.name for joint_type in system.joint_types)),
         prescribed=len(system.coordinates.prescribed),
-        ordering=solver.ordering,
-        factorization=solver.factorization,
-        why=str(chosen["why"]),
         planar=dynamics.is_planar,
         redundant_joints=dict(Counter(system.joint_names[j] for j in redundant)),
         generic=generic_mobility(system),
@@ -164,8 +163,6 @@ def inspect_mechanism(
         dropped_residual=float(solution.dropped_residual),
         condition_number=condition.kappa,
         forward_error=condition.forward_error,
-        predicted_seconds=cast(float, chosen["predicted_seconds"]),
-        predicted_megabytes=cast(float, chosen["predicted_megabytes"]),
         orderings=ordering_lines(solver.choice),
         closed_loops=closed_loops(system, state, dynamics.rank),
         reactions=reactions,

@@ -1,12 +1,12 @@
 """Determined reactions, and the components of joint wrenches that rigid bodies leave open.
 
 Where constraint rows depend on each other, multipliers are unique only up to the null space of A',
-wrenches that balance on every body. A component of a joint's wrench is unique if none of them
-touches it. A wrench w that every joint of a loop can carry may be added to all of them, and no body
-notices. So the redundancy of a loop by itself is the dimension of the wrenches that do no work on
-any freedom of its joints, 6 less the rank of these freedoms as seen from one point. Where the loops
-of a cycle basis account for all dependent rows, their circulations span the null space of A', and
-determine what is unique loop by loop, with no error that grows with the mechanism.
+the states of self-stress. A component of a joint's wrench is unique if it is zero in all of them. A
+wrench w that every joint of a loop can transmit is in equilibrium on each of its bodies. So the
+redundancy of a loop by itself is the dimension of the wrenches that do no work on any freedom of
+its joints, 6 less the rank of these freedoms as seen from one point. Where the loops of a cycle
+basis account for all dependent rows, their circulations span the null space of A', and determine
+what is unique loop by loop, with no error that grows with the mechanism.
 
 Elsewhere random vectors of the null space do: with A_K the independent rows and A_D the redundant
 ones, (y, -w) with A_K' y = A_D' w is one for any w. A component that is zero in a few of them is
@@ -27,13 +27,13 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from sparsebody._core import rank as kernels
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
 from sparsebody.dynamics import ForwardDynamics, preparation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import check_name
 from sparsebody.factorization.unit_factors import analyze_qr
-from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.kinematics.joint_motion import joint_frames
 from sparsebody.model.names import Names
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
@@ -68,7 +68,7 @@ class Circulations:
     def on_joints(self, cycle: int, axes: FloatArray, origin: FloatArray) -> FloatArray:
         """Return (n_joints of the cycle, 6, dimension) in S axes, moments / length.
 
-        axes (n_joints, 3, 3) and origin (n_joints, 3) are those of `successor_frames`.
+        axes (n_joints, 3, 3) and origin (n_joints, 3) are those of the frames S in the world.
         """
         entries = slice(*self.cycles.start[cycle : cycle + 2])
         joints, sign = self.cycles.edge[entries], self.cycles.sign[entries]
@@ -92,17 +92,6 @@ def joint_sizes(system: System) -> FloatArray:
     return np.where(sizes > 1e-6 * median, sizes, median)  # less is rounding of coordinates
 
 
-def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return axes (n_joints, 3, 3), S to world, and origins (n_joints, 3) of the frames S [m]."""
-    axes, origin = system.successor_rotation.copy(), system.successor_point.copy()
-    moving = system.successor >= 0
-    body = system.successor[moving]
-    R = body_rotations(state)[body]
-    axes[moving] = R @ axes[moving]
-    origin[moving] = state.position[body] + np.einsum("nij,nj->ni", R, origin[moving])
-    return axes, origin
-
-
 def constrained_joints(system: System) -> tuple[IntArray, IntArray]:
     """Return the joints that have rows, and their bodies (n, 2), -1 for the world."""
     joints = np.flatnonzero(np.diff(system.first_row) > 0)
@@ -118,7 +107,7 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
     basis = short_cycles(system.n_bodies, ends)
     cycles = Cycles(basis.start, constrained[basis.edge], basis.sign)
     n, sizes = len(cycles), joint_sizes(system)
-    axes, origin = successor_frames(system, state)
+    axes, origin = joint_frames(system, state)[1]
     free, n_free = kernels.joint_freedoms(
         system.first_row, subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
     )
@@ -225,15 +214,14 @@ def _least_squares(
 
 
 COMPONENTS = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
-Remedies = Mapping[
-    str, tuple[str, int]
-]  # by joint: what to do, and how many constraints it removes
+# By joint: what to do, and how many constraints it removes
+Remedies = Mapping[str, tuple[str, int]]
 NO_REMEDIES: Remedies = {}
 
 
 @dataclass(frozen=True, eq=False)
 class ReactionReport:
-    """What is determined of the wrenches on the successors, in S axes, moments about its origin."""
+    """Determined components of the wrenches on the successors, in S axes about its origin."""
 
     joint_names: Names
     carried: BoolArray  # (n_joints, 6) components that the constraints can exert, moments first
@@ -270,10 +258,8 @@ class ReactionReport:
         index = np.cumsum(dimension > 0) - 1
         is_redundant = dimension[cycles.cycle] > 0
         joint, loop = cycles.edge[is_redundant], index[cycles.cycle[is_redundant]]
-        start = np.concatenate(
-            [[0], np.cumsum(np.bincount(joint, minlength=len(self.n_indeterminate)))]
-        )
-        return start.astype(np.intp), loop[np.argsort(joint, kind="stable")].astype(np.intp)
+        start = offsets(np.bincount(joint, minlength=len(self.n_indeterminate)))
+        return start, loop[np.argsort(joint, kind="stable")].astype(np.intp)
 
     def loops_of(self, joint: int) -> list[int]:
         """Return the redundant loops that a joint is in."""

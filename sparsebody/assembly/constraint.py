@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody._core import joints, model
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse import BlockPattern, SaddleMatrix
@@ -62,7 +62,7 @@ def rows_on_bodies(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return rows t' of joints on the bodies, t' v_J, and gamma where d(t' v_J)/dt = 0.
 
-    subspace (n, 6): t', a column of T or W in S coordinates; drift (n,): (dt/dt)' v_J. The rows
+    subspace (n, 6): t', a column of T or T_a in S coordinates; drift (n,): (dt/dt)' v_J. The rows
     (n, 2, 6) act on the predecessor's and the successor's velocity, in body coordinates.
     """
     return model.constraint_rows(
@@ -98,7 +98,7 @@ def kkt_structure(system: System, keep: BoolArray | None = None, freedoms: int =
         rows, n_rows = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
     else:
         rows = np.flatnonzero(keep)
-        n_rows = np.diff(np.concatenate([[0], np.cumsum(keep)])[system.first_row])
+        n_rows = np.diff(offsets(keep)[system.first_row])
     joints = np.flatnonzero(n_rows)
     sizes = np.append(np.full(system.n_bodies, freedoms), n_rows[joints])
     pattern = BlockPattern(sizes, system.ends[joints])

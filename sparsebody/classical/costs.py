@@ -1,11 +1,9 @@
 """Costs of the algorithms over the number of joints: operations, as polynomials, and CPU times.
 
-Operations are counted by running each algorithm on numbers that count.
+Operations are counted by running each algorithm on numbers that count their arithmetic.
 """
 
 import math
-import time
-import timeit
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from sparsebody.classical.arm_links import IS_COMPILED, Links, Motion, kernel
 from sparsebody.classical.counting import Counted, Tally, converted, converted_array, interpreted
 from sparsebody.errors import ShapeError, check_name
 from sparsebody.plots.curves import Line
-from sparsebody.study.fits import Growth, growth
+from sparsebody.study import Growth, growth, measure, plan
 
 SMALLEST = 3  # joints from which on a polynomial holds: the first two links move less freely
 _CHECKS = 2  # sizes at which a fitted polynomial is checked
@@ -210,7 +208,7 @@ def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
 
 
 def _interpolated(values: Mapping[int, int]) -> Polynomial:
-    """By Newton's divided differences, expanded as by Horner."""
+    """Return Newton's interpolation polynomial, by divided differences, expanded as by Horner."""
     sizes, differences = list(values), [Fraction(value) for value in values.values()]
     for k in range(1, len(sizes)):
         pairs = enumerate(pairwise(differences[k - 1 :]), start=k)
@@ -275,7 +273,7 @@ class Comparison:
 
     @property
     def ratio(self) -> tuple[float, float] | None:
-        """What was counted over what is printed, or over the formula where nothing is printed."""
+        """Counted over printed numbers, or over those of the formula where none are printed."""
         if self.counted is None:
             return None
         reference = self.published.printed or self.formula
@@ -301,7 +299,7 @@ def _at(polynomial: Polynomial) -> int:
 
 
 def comparisons(counts: dict[str, Counts], *, all_published: bool = True) -> list[Comparison]:
-    """Return what is published of these algorithms and, by default, of those not implemented."""
+    """Return the published counts of these algorithms and, by default, of others, beside ours."""
     return [
         Comparison(published, counts.get(published.algorithm))
         for published in PUBLISHED
@@ -316,10 +314,8 @@ LARGEST = {1: 4096, 2: 2048, 3: 512, 4: 64}  # joints by growth, unless sizes ar
 _FIRST_SIZE = 4
 _FITTED = 3  # the largest sizes, to which exponents are fitted
 _PATIENCE = {"compiled": 0.02, "python": 0.05}  # of one call [s], beyond which n does not grow
-_BATCH, _REPEATS = 0.001, 7  # calls take at least so long together [s], so many times
 _RESOLUTION = 1e-8  # [s]
-_LONGEST_BATCHES = 0.1  # all batches for one number [s]
-_LONGEST_CALLS = 0.4  # all calls of more than half of that, unless they are two [s]
+_SETTINGS = plan.Settings(repeats=7, batch_seconds=0.001, longest=0.1)
 
 
 Times = dict[int, float]  # by numbers of joints
@@ -412,23 +408,9 @@ def _nothing(links: Links, motion: Motion) -> FloatArray:
     return np.empty(motion.qd.size)
 
 
-def _least_time(call: Callable[[], object]) -> float:
+def _least_time(call: Callable[[], Any]) -> float:
     """Return the least CPU time of one call over some batches [s]; of a long one over few calls."""
-    spent = [_cpu_seconds(call, 1)]  # may load what is compiled
-    once = _cpu_seconds(call, 1)
-    if once > _LONGEST_BATCHES / 2:
-        spent.append(once)
-        while sum(spent) < _LONGEST_CALLS:
-            spent.append(_cpu_seconds(call, 1))
-        return min(spent)
-    once = max(min(once, _cpu_seconds(call, 1)), _RESOLUTION)
-    calls = math.ceil(_BATCH / once)
-    repeats = max(2, min(_REPEATS, math.ceil(_LONGEST_BATCHES / (calls * once))))
-    return min(_cpu_seconds(call, calls) for _ in range(repeats))
-
-
-def _cpu_seconds(call: Callable[[], object], calls: int) -> float:
-    return timeit.timeit(call, timer=time.process_time, number=calls) / calls
+    return float(measure.timings(measure.Prepared(call, call), _SETTINGS)["seconds_min"])
 
 
 def cost_panels(costs: Sequence[Cost]) -> dict[str, list[Line]]:

@@ -21,14 +21,13 @@ from scipy.sparse import block_diag, csc_array, csr_array, diags_array, eye_arra
 from scipy.sparse.csgraph import structural_rank
 from scipy.sparse.linalg import splu
 
-from sparsebody.analysis.reactions import successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly import KKTStructure, bias_forces, constraint_rows, kkt_structure
 from sparsebody.corpus import reference_solution as solutions
 from sparsebody.corpus.corpus_families import CorpusFamily
 from sparsebody.dynamics.reductions import rank_decision
 from sparsebody.equations.system_motion import applied_forces
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_frames, joint_motion
 from sparsebody.model import GALLERY, State, System, subgroups
 from sparsebody.sparse import RankDecision, SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.sparse.saddle import largest_eigenvalue
@@ -77,7 +76,7 @@ class CorpusProblem:
 
     def positions(self) -> FloatArray:
         """Return (n_bodies + n_joints, 3) centers of mass and joint points in the world [m]."""
-        joint = successor_frames(self.system, self.state)[1]
+        joint = joint_frames(self.system, self.state)[1][1]
         return np.concatenate([self.state.position, joint])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import block_array, csr_array, diags_array, eye_array, linalg
 
 from sparsebody import errors, tolerances
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray, offsets
 from sparsebody.dynamics import preparation, reductions
 from sparsebody.equations import Actuation, SystemMotion, consistent_state, inverse, system_motion
 from sparsebody.equations.inverse import ActuatorRows, Balance, DesiredMotion, Freedom
@@ -234,7 +234,7 @@ def _values(system: System, desired: Mapping[Freedom, ArrayLike]) -> FloatArray:
 
 def _independent(pattern: BlockPattern, keep: BoolArray) -> BlockPattern:
     """Return the pattern of the independent rows alone, without blocks that have none."""
-    before = np.concatenate([[0], np.cumsum(keep)])
+    before = offsets(keep)
     sizes = np.diff(before[pattern.offsets[pattern.n_primal :] - pattern.n_primal_rows])
     primal = pattern.block_sizes[: pattern.n_primal]
     return BlockPattern(

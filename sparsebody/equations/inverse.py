@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray, offsets
 from sparsebody.assembly.constraint import kkt_structure, rows_on_bodies
 from sparsebody.equations.accelerations import REACTIONS, minimum_norm
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, padded
@@ -54,9 +54,9 @@ class Actuators:
 
 
 class ActuatorRows(NamedTuple):
-    """B = W' P' in body coordinates: W transmits the actuators' forces, W' S = 1."""
+    """B = T_a' P' in body coordinates: T_a transmits the actuators' forces, T_a' S = 1."""
 
-    active_force: FloatArray  # (p, 6) W' in S coordinates
+    active_force: FloatArray  # (p, 6) T_a' in S coordinates
     rows: FloatArray  # (p, 2, 6) B on the predecessor's and the successor's velocity
     rate: FloatArray  # (p,) B v, the rates of the coordinates
     velocity_product: FloatArray  # (p,) B a less the coordinates' accelerations
@@ -71,7 +71,7 @@ def actuators_of(system: System, actuated: Iterable[Freedom] | None = None) -> A
     freedoms = np.array([kind.n_velocities for kind in system.joint_types], dtype=np.intp)
     if actuated is None:
         joint = np.repeat(np.arange(system.n_joints, dtype=np.intp), freedoms)
-        first = np.concatenate([[0], np.cumsum(freedoms)])[:-1]
+        first = offsets(freedoms)[:-1]
         coordinate = np.arange(len(joint)) - np.repeat(first, freedoms)
     else:
         named = [actuated] if isinstance(actuated, str) else actuated
@@ -130,7 +130,7 @@ def without_prescribed(system: System, items: IntArray) -> System:
     tracked = system.coordinates
     keep = np.ones(system.n_rows, dtype=np.bool_)
     keep[tracked.row[items]] = False
-    before = np.concatenate([[0], np.cumsum(keep)]).astype(np.intp)
+    before = offsets(keep)
     row = np.where(tracked.row >= 0, before[tracked.row], -1)
     row[items] = -1
     released = set(items.tolist())
@@ -401,9 +401,8 @@ class InverseMethod(ABC):
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]
             of_released = np.argsort(tracked.row[self._released])
-            rows = tracked.row[self._released][
-                of_released
-            ]  # of the system with all motions prescribed
+            # rows of the system with all motions prescribed
+            rows = tracked.row[self._released][of_released]
             multiplier = np.insert(multiplier, rows - np.arange(len(rows)), force[of_released])
             active_force = desired.coordinates.active_force[self._released]
             np.add.at(wrench, tracked.joint[self._released], active_force * force[:, None])

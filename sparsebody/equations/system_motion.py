@@ -113,13 +113,24 @@ def constraint_errors(
     return errors
 
 
-def largest_errors(system: System, states: States) -> tuple[FloatArray, FloatArray]:
-    """Return the largest `constraint_errors` of positions and of velocities at k times (k,)."""
+def largest_errors(
+    system: System, states: States, multiplier: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the largest `constraint_errors` of positions and of velocities at k times (k,).
+
+    Also the energies lambda' C lambda / 2 (k,) of joints that are compliant, by their multipliers
+    lambda (k, n_rows), as C lambda are the position errors; zeros without any.
+    """
+    if multiplier is None:
+        multiplier = np.zeros((0, system.n_rows))
     if len(system.coordinates.prescribed) == 0:
-        return joint_errors(system).largest_at(*states[:3])
+        return joint_errors(system).largest_at(*states[:3], multiplier)
     errors = [constraint_errors(system, states.at(k)) for k in range(len(states.time))]
     position, velocity = np.array([[simulation.largest(e) for e in both] for both in errors]).T
-    return position, velocity
+    energy = np.zeros(len(errors))
+    for k, of_rows in enumerate(multiplier):
+        energy[k] = 0.5 * (of_rows @ errors[k][0])
+    return position, velocity, energy
 
 
 def _of_tracked(system: System, time: float) -> LoadsAndRows:

@@ -10,8 +10,9 @@ from scipy.sparse import csgraph, csr_array
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelWarning, warn_user
-from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
-from sparsebody.model import WORLD, JointType, Mechanism, Polynomial, State, System, rigid_clusters
+from sparsebody.kinematics.joint_motion import body_rotations, joint_frames, joint_motion
+from sparsebody.model import WORLD, JointType, Mechanism, State, System, rigid_clusters
+from sparsebody.model import time_functions as functions
 from sparsebody.model.system import check_state
 from sparsebody.model.time_functions import TimeFunction
 
@@ -68,15 +69,7 @@ class PosedMechanism:
     @cached_property
     def joint_frames(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
         """Axes (n_joints, 3, 3) and origins (n_joints, 3) of P, and of S, in the world."""
-        system = self.system
-        frames = []
-        for body, rotation, point in (
-            (system.predecessor, system.predecessor_rotation, system.predecessor_point),
-            (system.successor, system.successor_rotation, system.successor_point),
-        ):
-            R = self.rotation[body]
-            frames.append((R @ rotation, self.center[body] + np.einsum("nij,nj->ni", R, point)))
-        return tuple(frames)
+        return joint_frames(self.system, self.state)
 
     @cached_property
     def coordinates(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -117,8 +110,8 @@ class BodyTree:
 def body_tree(system: System, cost: IntArray) -> BodyTree:
     """Return a spanning tree of least total cost, as shallow as that allows.
 
-    `cost` (n_joints,) holds positive numbers, or NEVER. Bodies that no joint connects with the
-    world are connected with it by nothing, one of each component.
+    `cost` (n_joints,) holds positive numbers, or NEVER. In a component without a joint to the world
+    one body is a child of the world, its joint -1.
     """
     n, usable = system.n_bodies, np.flatnonzero(cost != NEVER)
     ends = np.stack([system.predecessor[usable], system.successor[usable]], axis=1) + 1
@@ -178,9 +171,7 @@ class Notes:
 
 def is_constant(function: float | TimeFunction) -> bool:
     """Tell whether a function of time is a number."""
-    return isinstance(function, int | float) or (
-        isinstance(function, Polynomial) and not any(function.coefficients[1:])
-    )
+    return isinstance(function, int | float) or functions.is_constant(function)
 
 
 def value_at(function: float | TimeFunction, time: float) -> float:

@@ -22,7 +22,6 @@ from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, Po
 KEYFRAME = "initial"
 LEAST_VERTICES = 4  # of a mesh that MuJoCo reads
 DEEPEST = 490  # bodies within each other; MuJoCo's reader ends at 500 elements
-WHOLE = "0 0 0 1 0 0 0"  # a relative pose
 
 # The joints of MJCF that make one of ours, from the predecessor outwards: their kind, the frame
 # and the axis along which they move (balls have none), and the velocity coordinate that they are.

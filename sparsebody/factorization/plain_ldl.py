@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody._core import factorization
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import backend, layouts
 from sparsebody.sparse import BlockPattern, SaddleMatrix, elimination_tree
@@ -82,9 +82,9 @@ def analyze(pattern: BlockPattern, order: IntArray) -> PlainLDLSymbolic:
     """Lay L out in the given order, whatever it is; raise ShapeError if it is too large."""
     start, below = elimination_tree.column_structures(pattern, order)
     sizes = np.ascontiguousarray(pattern.block_sizes[order], dtype=np.intp)
-    rows_before = np.concatenate([[0], np.cumsum(sizes[below])])
+    rows_before = offsets(sizes[below])
     height = sizes + np.diff(rows_before[start])
-    base = np.concatenate([[0], np.cumsum(sizes * height)]).astype(np.intp)
+    base = offsets(sizes * height)
     if base[-1] > MOST_VALUES:
         raise ShapeError(f"L has {base[-1]:.2g} entries in this order, more than {MOST_VALUES:.2g}")
     position = np.arange(len(sizes), dtype=np.intp)

@@ -32,7 +32,7 @@ from sparsebody.linearization.linearize import Linearization, Port
 from sparsebody.model.system import State, System
 from sparsebody.simulation import Trajectory
 from sparsebody.simulation.implicit.statics import StaticEquations
-from sparsebody.simulation.implicit.step_equations import Solve, Values, scaled_solver
+from sparsebody.simulation.implicit.step_equations import Solve, Values, extent_of, scaled_solver
 from sparsebody.simulation.trajectory_files import recorded
 
 ComplexArray = NDArray[np.complex128]
@@ -132,7 +132,7 @@ class Modes(BriefRepr):
                 "and two frames or more"
             )
         shape, length = self.shape[index], self.system.typical_length
-        extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
+        extent = extent_of(self.system, self.state)
         rotation, translation = np.abs(shape.reshape(-1, 2, 3)).max(axis=(0, 2))
         shape = shape * (amplitude * extent / max(translation, length * rotation))
         rate = float(np.abs(self.eigenvalue[index].imag)) or 2.0 * np.pi
@@ -255,7 +255,7 @@ class SmallMotions:
         system, equations, size = self.system, self.equations, np.abs(x)
         terms = np.einsum("ik,ik->k", size, abs(self.other_stiffness) @ size)
         length = system.typical_length
-        extent = length + float(np.linalg.norm(np.ptp(self.state.position, axis=0)))
+        extent = extent_of(system, self.state)
         linear = equations.stiffness.diagonal().reshape(-1, 6)[:, 3:].max(axis=1)
         stretched = 4.0 * np.finfo(float).eps * extent * linear[:, None] * [0.0, 1.0]
         reactions = (abs(equations.rows.T) @ np.abs(equations.multiplier)).reshape(-1, 2, 3)

@@ -8,7 +8,7 @@ method that has smaller errors so. Hairer, Lubich, Wanner (2006), sec. IV.4.
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from sparsebody.simulation import integrators, stabilization
 from sparsebody.simulation.callbacks import Control, ControlArguments
 from sparsebody.simulation.integrators import Composition, SemiImplicitEuler, Tableau
 from sparsebody.simulation.stabilization import Evaluate, Pivot, Scales, Solved, largest
+from sparsebody.simulation.stepping import Ends
 
 Native = (
     simulation.SpatialSteps
@@ -37,14 +38,6 @@ _NATIVE: dict[type, Any] = {
     dynamics.ReducedEvaluation: simulation.ReducedSteps,
     dynamics.PlanarEvaluation: simulation.PlanarSteps,
 }
-
-
-class Ends(NamedTuple):
-    """The ends of several steps: of all of them, or of the last one."""
-
-    n_steps: int
-    states: States  # at k times
-    acceleration: FloatArray  # (k, n_bodies, 6)
 
 
 Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]

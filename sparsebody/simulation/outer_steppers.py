@@ -21,14 +21,13 @@ from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyEr
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation import stabilization, stepping
-from sparsebody.simulation.explicit_steps import Ends
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, implicit_memory
 from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.integrators import LocalError, interpolated
 from sparsebody.simulation.stabilization import largest_turn
 from sparsebody.simulation.stepper import EXCHANGE, LONG_STEP, Stepper, carried, moved_on
-from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
@@ -78,6 +77,11 @@ class OuterStepper:
     def passed(self) -> Sequence[Newest]:
         """Where the parts of the newest step began, if it is implicit."""
         return self._inner.passed
+
+    @property
+    def undoes_exactly(self) -> bool:
+        """Whether steps that are taken again after `restore` have the same bits."""
+        return self._inner.undoes_exactly
 
     @property
     def rank(self) -> RankWatch:
@@ -206,7 +210,12 @@ class AutoStepper(OuterStepper):
         return self._inner.advance(time)
 
     def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
-        """Take explicit steps to these times as far as nothing is to be decided."""
+        """Take steps to these times as far as nothing is to be decided."""
+        if isinstance(self._inner, ImplicitStepper):
+            n_to_look = _CHECK_INTERVAL - 1 - self._n_steps % _CHECK_INTERVAL
+            ends = self._inner.take_steps(times[:n_to_look], keeps_all)
+            self._n_steps += 0 if ends is None else ends.n_steps
+            return ends
         if self._slow_events * _EVENT_DECAY > _MOST_SLOW_EVENTS:
             return None
         ends = self._inner.take_steps(times, keeps_all)
@@ -264,6 +273,7 @@ class AdaptiveStepper(OuterStepper):
     """
 
     _inner: Inner
+    undoes_exactly = False
 
     def __init__(self, problem: Problem, make_inner: Callable[[Problem], Inner]) -> None:
         options, system = problem.options, problem.system

@@ -30,7 +30,6 @@ from sparsebody.errors import (
 from sparsebody.model.system import State, States, System, check_state
 from sparsebody.simulation import callbacks, trajectory_files
 from sparsebody.simulation.callbacks import Control, EventFinder, EventFunction, Report
-from sparsebody.simulation.explicit_steps import Ends
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.integrators import (
@@ -64,7 +63,7 @@ from sparsebody.simulation.outer_steppers import (
 from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed, closed_start
 from sparsebody.simulation.step_errors import StepErrors
 from sparsebody.simulation.stepper import Stepper
-from sparsebody.simulation.stepping import Checkpoint, Problem, row_size
+from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, row_size
 from sparsebody.simulation.trajectory import (
     Event,
     Header,
@@ -86,6 +85,7 @@ _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # in one native call, whose time is limited as well
 _MOST_STEPS_TO_EVENT = 16  # the same with user's events; all are undone, and some taken again
+_MOST_UNWRITTEN = 4096  # bodies in records that are computed at once
 _DENSE_RECORDS = 8  # steps between records up to which a call keeps the ends of all steps
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
@@ -332,6 +332,8 @@ class Run:
         self._is_ended = False  # by an event
         self._is_amid_events = False  # those of a step that the stepper has taken
         self._recorded_at = -float("inf")
+        # Records to be written, with multipliers (n_rows,) of compliant joints
+        self._unwritten: list[tuple[State, FloatArray | None]] = []
         # True if nothing adds energy
         self._is_passive = control is None and not finder.changes_states and is_passive(system)
         joint_errors(system)  # laid out for many records
@@ -505,11 +507,11 @@ class Run:
                 if self._step % options.record_every == 0:
                     self._record()
             if self.recorder.is_flush_due():
-                self.recorder.flush(self._checkpoint)
+                self._flush()
             yield
         self._look_at_errors()
         if last_step_size(duration, options.step) > 0.0:
-            self.recorder.flush(self._checkpoint)
+            self._flush()
             self._is_whole = False
             self._advance(self._first_time + duration)
             yield
@@ -537,14 +539,15 @@ class Run:
         while errors is not None and k < n_kept - 1:
             errors.add(first + k, ends.states.at(k), ends.acceleration[k])
             k = max(k + 1, errors.next_step - first)
-        self._record(ends.states.chosen(slice(-first % every, None, every)))
+        recorded, multiplier = slice(-first % every, None, every), ends.multiplier
+        multiplier = None if multiplier is None else multiplier[recorded]
+        self._write(ends.states.chosen(recorded), multiplier)
         return True
 
     def _take_quiet_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take steps up to the first one with a user's event, which `_advance` takes."""
         stepper, finder = self.stepper, self._finder
-        if isinstance(stepper, AdaptiveStepper):
-            return None
+        assert not isinstance(stepper, AdaptiveStepper)  # whose steps are taken one by one
         saved = stepper.saved()
         ends = stepper.take_steps(times, keeps_all)
         if ends is None:
@@ -644,26 +647,44 @@ class Run:
 
     @property
     def _steps_alone(self) -> bool:
-        """Whether a control would be called beyond an event, or again for reactions in the past.
+        """Whether steps cannot be undone for an event, or looked back at for reactions.
 
-        It may have memory, such as one that is sampled, or fail there.
+        A control would be called beyond the event, or again: it may have memory, such as one that
+        is sampled, or fail there.
         """
         looks_back = bool(self._finder.events) or self._options.record_reactions
-        return looks_back and self.problem.control is not None
+        goes_one_way = self.problem.control is not None or not self.stepper.undoes_exactly
+        return looks_back and goes_one_way
 
-    def _record(self, states: States | None = None) -> None:
-        """Record some states, or the newest one."""
-        stepper, states = self.stepper, States.of(self._state) if states is None else states
-        if len(states.time) == 0:
-            return
-        self._recorded_at = float(states.time[-1])
-        multiplier = stepper.multiplier_at(self._recorded_at) if self._is_under_way else None
-        wrench = stepper.joint_wrench if self._options.record_reactions else None
-        self.recorder.append(records_of(self._system, states, multiplier, wrench))
+    def _record(self) -> None:
+        """Take the newest state for the records, and write some at once."""
+        stepper, self._recorded_at = self.stepper, self._state.time
+        multiplier = stepper.multiplier_at(self._state.time) if self._is_under_way else None
+        self._unwritten.append((self._state, multiplier))
+        n_bodies = len(self._unwritten) * self._system.n_bodies
+        if self._options.record_reactions or n_bodies >= _MOST_UNWRITTEN:
+            self._write()
+
+    def _write(self, newest: States | None = None, multiplier: FloatArray | None = None) -> None:
+        """Write the records so far, and of the newest states, compliant joints by multipliers."""
+        if self._unwritten:
+            states, multipliers = zip(*self._unwritten, strict=True)
+            self._unwritten.clear()
+            of_rigid = np.zeros(self._system.n_rows)
+            rows = np.array([of_rigid if rows is None else rows for rows in multipliers])
+            self._write(States.of(*states), rows)
+        if newest is not None and len(newest.time) > 0:
+            self._recorded_at = float(newest.time[-1])
+            wrench = self.stepper.joint_wrench if self._options.record_reactions else None
+            self.recorder.append(records_of(self._system, newest, multiplier, wrench))
 
     def _note(self, event: Event) -> None:
         self._n_events += 1
         self.recorder.note(event)
+
+    def _flush(self) -> None:
+        self._write()
+        self.recorder.flush(self._checkpoint)
 
     def _checkpoint(self) -> Checkpoint:
         stepper, wall_time = self.stepper, time.perf_counter() - self._clock
@@ -678,9 +699,10 @@ class Run:
         state, or has gone on from an event: no checkpoint, so resuming begins at an older one.
         """
         if self._is_under_way and self._is_whole and not self._is_amid_events:
-            self.recorder.flush(self._checkpoint)
+            self._flush()
         if self._recorded_at != self._state.time:
             self._record()
+        self._write()
         if self._is_under_way:
             for event in self.stepper.last_events(self._state.time):
                 self.recorder.note(event)

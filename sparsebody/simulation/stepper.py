@@ -11,11 +11,13 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation import integrators, stabilization
-from sparsebody.simulation.explicit_steps import Ends, ExplicitSteps, variational_step
+from sparsebody.simulation.callbacks import CONTROL_WRENCH
+from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
 from sparsebody.simulation.integrators import Composition, Integrator, LocalError, Tableau
 from sparsebody.simulation.stabilization import (
     Evaluate,
@@ -26,7 +28,7 @@ from sparsebody.simulation.stabilization import (
     largest,
     largest_turn,
 )
-from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
@@ -332,6 +334,7 @@ class Stepper:
 
     error_order = 4  # of local errors
     passed = ()  # parts of steps are not reported
+    undoes_exactly = True  # steps that are taken again after `restore` have the same bits
 
     @property
     def memory_size(self) -> int:
@@ -483,7 +486,9 @@ class Stepper:
         """Return the evaluation of the dynamics, control included."""
         if self._control is None:
             return self._rows.dynamics.evaluate(state)
-        return self._rows.dynamics.evaluate(state, body_force=self._control(state.time, state))
+        system, wrench = self._rows.dynamics.system, self._control(state.time, state)
+        wrench = checked_vectors(system, wrench, CONTROL_WRENCH)
+        return self._rows.dynamics.evaluate(state, body_force=wrench)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6), NaN at a singular pose."""

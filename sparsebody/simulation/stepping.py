@@ -4,12 +4,12 @@ import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.trajectory import Event
@@ -81,6 +81,15 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     counts = int(full_rank), int(wait), int(countdown)
     rank = RankWatch(analysis if analyzed else None, *counts, *others)
     return Checkpoint(int(step), state, acceleration, int(n_events), wall_time, rank, memory)
+
+
+class Ends(NamedTuple):
+    """The ends of several steps: of all of them, or of the last one."""
+
+    n_steps: int
+    states: States  # at k times
+    acceleration: FloatArray  # (k, n_bodies, 6)
+    multiplier: FloatArray | None = None  # (k, n_rows) of compliant joints
 
 
 def state_size(system: System) -> int:

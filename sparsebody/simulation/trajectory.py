@@ -13,14 +13,13 @@ import numpy as np
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
 from sparsebody.dynamics.energy import energies_and_momenta
-from sparsebody.equations.system_motion import constraint_errors, largest_errors
+from sparsebody.equations.system_motion import largest_errors
 from sparsebody.errors import SimulationError
 from sparsebody.html_tables import html_curves, html_facts
 from sparsebody.model import Mechanism, State, System
 from sparsebody.model.system import States
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.stabilization import largest
 
 Records = dict[str, FloatArray]  # k of each channel, by its name
 # One record of each channel: its shape, in numbers or by the dataset of the names in it.
@@ -317,19 +316,13 @@ def records_of(
     multiplier: FloatArray | None = None,
     joint_wrench: Callable[[State], FloatArray] | None = None,
 ) -> Records:
-    """Return the records of k states, or of one whose joints are compliant.
+    """Return the records of k states.
 
-    Its multipliers lambda (n_rows,) tell by how much joints are open, delta = C lambda;
+    Where joints are compliant, their multipliers (k, n_rows) tell the energy that they store;
     `joint_wrench` computes the reactions where they are asked for.
     """
     kinetic, potential, momentum = energies_and_momenta(system, states)
-    if multiplier is None:
-        position_error, velocity_error = largest_errors(system, states)
-        elastic = np.zeros(len(kinetic))
-    else:
-        errors = constraint_errors(system, states.at(0))
-        position_error, velocity_error = np.array([[largest(error)] for error in errors])
-        elastic = np.array([0.5 * (multiplier @ errors[0])])
+    position_error, velocity_error, elastic = largest_errors(system, states, multiplier)
     records: Records = states._asdict() | {
         "kinetic_energy": kinetic,
         "potential_energy": potential,

@@ -229,14 +229,10 @@ class FileRecorder:
 
 
 def _event_texts(event: Event) -> list[bytes]:
-    """Return kind and message of an event, cut to the sizes of their columns."""
-    texts, types = {"kind": event.kind, "message": event.message}, trajectory_reading.EVENT_TYPE
-    return [_utf8(text, types[name].itemsize) for name, text in texts.items()]
-
-
-def _utf8(text: str, size: int) -> bytes:
-    """Return the first bytes of a text, `size` at most, that end with a whole character."""
-    return text.encode()[:size].decode(errors="ignore").encode()
+    """Return kind and message of an event, cut to whole characters that fit into their columns."""
+    sizes = {name: trajectory_reading.EVENT_TYPE[name].itemsize for name in ("kind", "message")}
+    texts = [getattr(event, name).encode()[:size] for name, size in sizes.items()]
+    return [text.decode(errors="ignore").encode() for text in texts]
 
 
 # ---- resumed ------------------------------------------------------------------------------------

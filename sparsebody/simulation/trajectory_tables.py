@@ -77,28 +77,27 @@ _REACTION_UNITS: Final[Units] = {
 
 
 def _energies(run: Trajectory, _: System | None) -> Columns:
-    columns: Columns = {
-        "time": run.time,
-        "kinetic_energy": run.kinetic_energy,
-        "potential_energy": run.potential_energy,
-    }
-    if run.elastic_energy is not None:
-        columns["elastic_energy"] = run.elastic_energy
-    columns["energy"] = run.energy
-    for k, name in enumerate((*_vectors("angular_momentum", ""), *_vectors("momentum", ""))):
-        columns[name] = run.momentum[:, k]
-    return columns | {
-        "position_error": run.position_error,
-        "velocity_error": run.velocity_error,
-    }
+    names = *_vectors("angular_momentum", ""), *_vectors("momentum", "")
+    momentum = dict(zip(names, run.momentum.T, strict=True))
+    columns = {name: momentum.get(name, getattr(run, name, None)) for name in _ENERGY_UNITS}
+    return {name: column for name, column in columns.items() if column is not None}
 
 
-def _long(run: Trajectory, what: str, names: Sequence[str], values: FloatArray) -> Columns:
-    """Return the columns time and name, and the place for those of values (n, items, k)."""
+def _long(
+    run: Trajectory,
+    what: str,
+    items: Sequence[str],
+    names: Sequence[str],
+    values: FloatArray,
+    **more: Column,
+) -> Columns:
+    """Return the columns time and item, some more, and those of values (n, items, names)."""
     n, size = values.shape[:2]
     return {
         "time": np.repeat(run.time, size),
-        what: NameColumn(np.tile(np.arange(size, dtype=np.intp), n), names),
+        what: NameColumn(np.tile(np.arange(size, dtype=np.intp), n), items),
+        **more,
+        **{name: values[:, :, k].ravel() for k, name in enumerate(names)},
     }
 
 
@@ -115,9 +114,7 @@ def world_velocities(orientation: FloatArray, velocity: FloatArray) -> FloatArra
 def _bodies(run: Trajectory, _: System | None) -> Columns:
     velocity = world_velocities(run.orientation, run.velocity)
     values = np.concatenate([run.position, run.orientation, velocity], axis=2)
-    names = list(_BODY_UNITS)[2:]
-    columns = _long(run, "body", run.body_names, values)
-    return columns | {name: values[:, :, k].ravel() for k, name in enumerate(names)}
+    return _long(run, "body", run.body_names, list(_BODY_UNITS)[2:], values)
 
 
 def _reactions(run: Trajectory, _: System | None) -> Columns:
@@ -126,22 +123,17 @@ def _reactions(run: Trajectory, _: System | None) -> Columns:
             f"{_source(run)} has no reactions of joints; simulate with "
             "record=Recording(reactions=True) or --record-reactions"
         )
-    names = list(_REACTION_UNITS)[2:]
-    columns = _long(run, "joint", run.joint_names, run.joint_wrench)
-    return columns | {name: run.joint_wrench[:, :, k].ravel() for k, name in enumerate(names)}
+    return _long(run, "joint", run.joint_names, list(_REACTION_UNITS)[2:], run.joint_wrench)
 
 
 def _joints(run: Trajectory, system: System | None) -> Columns:
     assert system is not None
     values = np.stack([joint_coordinates(system, run, k) for k in range(len(run))])
-    columns = _long(run, "joint", run.joint_names, values)
-    kinds = system.coordinate_types[0]
-    used, index = np.unique(kinds, return_inverse=True)
-    columns["type"] = NameColumn(
-        np.tile(index, len(run)).astype(np.intp), [INFO[kind].name for kind in used]
-    )
+    used, index = np.unique(system.coordinate_types[0], return_inverse=True)
+    index = np.tile(index, len(run)).astype(np.intp)
+    types = NameColumn(index, [INFO[kind].name for kind in used])
     names = coordinate_names(system)
-    return columns | {name: values[:, :, k].ravel() for k, name in enumerate(names)}
+    return _long(run, "joint", run.joint_names, names, values, type=types)
 
 
 def coordinate_names(system: System) -> list[str]:

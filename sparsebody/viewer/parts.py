@@ -410,44 +410,33 @@ def _plates_and_stars(picture: Picture, body: IntArray, point: FloatArray) -> li
 
 _Z, _X, _Y = np.eye(3), np.eye(3)[:, [1, 2, 0]], np.eye(3)[:, [2, 0, 1]]
 _P, _S = "predecessor", "successor"
-# Axis of a primitive, sizes over the joint's radius, and the body in whose joint frame it lies.
-_GLYPHS: dict[str, list[tuple[Kind, FloatArray, tuple[float, float, float], str]]] = {
-    "revolute": [(Kind.CYLINDER, _Z, (0.85, 0.85, 3.4), _S)],
-    "prismatic": [
-        (Kind.BOX, _Z, (2.4, 2.4, 4.0), _S),
-        (Kind.CYLINDER, _Z, (0.4, 0.4, 11.0), _P),
-    ],
-    "helical": [
-        (Kind.CYLINDER, _Z, (1.2, 1.2, 3.0), _S),
-        (Kind.CYLINDER, _Z, (1.5, 1.5, 0.5), _S),
-        (Kind.CYLINDER, _Z, (0.5, 0.5, 9.0), _P),
-    ],
-    "cylindrical": [
-        (Kind.CYLINDER, _Z, (1.3, 1.3, 4.0), _S),
-        (Kind.CYLINDER, _Z, (0.5, 0.5, 10.0), _P),
-    ],
-    "universal": [
-        (Kind.CYLINDER, _X, (0.55, 0.55, 4.2), _P),
-        (Kind.CYLINDER, _Y, (0.55, 0.55, 4.2), _S),
-    ],
-    "spherical": [(Kind.SPHERE, _Z, (1.3, 1.3, 1.3), _S)],
-    "planar": [(Kind.CYLINDER, _Z, (2.6, 2.6, 0.5), _P), (Kind.SPHERE, _Z, (0.9,) * 3, _S)],
+# A primitive, its axis, sizes over the joint's radius, and the body in whose joint frame it lies.
+Glyph = tuple[Kind, FloatArray, tuple[float, float, float], str]
+
+
+def _ball(radius: float, side: str = _S) -> Glyph:
+    return Kind.SPHERE, _Z, (radius, radius, radius), side
+
+
+def _pin(radius: float, length: float, side: str = _S, axis: FloatArray = _Z) -> Glyph:
+    return Kind.CYLINDER, axis, (radius, radius, length), side
+
+
+_GLYPHS: dict[str, list[Glyph]] = {
+    "revolute": [_pin(0.85, 3.4)],
+    "prismatic": [(Kind.BOX, _Z, (2.4, 2.4, 4.0), _S), _pin(0.4, 11.0, _P)],
+    "helical": [_pin(1.2, 3.0), _pin(1.5, 0.5), _pin(0.5, 9.0, _P)],
+    "cylindrical": [_pin(1.3, 4.0), _pin(0.5, 10.0, _P)],
+    "universal": [_pin(0.55, 4.2, _P, _X), _pin(0.55, 4.2, _S, _Y)],
+    "spherical": [_ball(1.3)],
+    "planar": [_pin(2.6, 0.5, _P), _ball(0.9)],
     "fixed": [(Kind.BOX, _Z, (1.8, 1.8, 1.8), _S)],
     "free": [],
-    "point-on-line": [
-        (Kind.SPHERE, _Z, (1.2, 1.2, 1.2), _S),
-        (Kind.CYLINDER, _Z, (0.4, 0.4, 11.0), _P),
-    ],
-    "point-on-plane": [
-        (Kind.SPHERE, _Z, (1.2, 1.2, 1.2), _S),
-        (Kind.CYLINDER, _Z, (4.0, 4.0, 0.2), _P),
-    ],
-    "constant-distance": [
-        (Kind.SPHERE, _Z, (0.8, 0.8, 0.8), _S),
-        (Kind.SPHERE, _Z, (0.8, 0.8, 0.8), _P),
-    ],
+    "point-on-line": [_ball(1.2), _pin(0.4, 11.0, _P)],
+    "point-on-plane": [_ball(1.2), _pin(4.0, 0.2, _P)],
+    "constant-distance": [_ball(0.8), _ball(0.8, _P)],
 }
-_OTHER = [(Kind.SPHERE, _Z, (1.0, 1.0, 1.0), _S)]  # a type from outside
+_OTHER = [_ball(1.0)]  # a type from outside
 
 
 def joint_parts(picture: Picture, redundant: IntArray, up: FloatArray) -> Parts:

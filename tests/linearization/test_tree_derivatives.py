@@ -1,4 +1,4 @@
-"""Derivatives by joint coordinates on trees, against Pinocchio's computeABADerivatives."""
+"""Derivatives in joint coordinates on trees, against Pinocchio's computeABADerivatives."""
 
 import numpy as np
 import pinocchio as pin

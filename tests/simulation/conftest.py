@@ -3,9 +3,11 @@
 import pytest
 
 from sparsebody.simulation.explicit_steps import ExplicitSteps
+from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 
 
 @pytest.fixture
 def step_by_step(monkeypatch):
     """Reports, signals and files have their turn after every step, not after several."""
-    monkeypatch.setattr(ExplicitSteps, "take_steps", lambda *_: None)
+    for several in (ExplicitSteps, ImplicitStepper):
+        monkeypatch.setattr(several, "take_steps", lambda *_: None)

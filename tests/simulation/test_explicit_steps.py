@@ -1,4 +1,4 @@
-"""Which stages of compiled steps stay open."""
+"""Which stages of compiled steps stay open, and steps that are taken at once."""
 
 import numpy as np
 import pytest
@@ -53,9 +53,17 @@ def test_a_step_that_open_stages_spoil_ends_before_its_last_evaluation(monkeypat
     assert [native.n_evaluations for native in made] == [3 + 4]
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("every", [1, 3, 10])
-@pytest.mark.parametrize("name", ["ladder", "n-four-bar", "slider-crank"])
-def test_steps_taken_at_once_are_those_taken_one_by_one(name, every, request):
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        *(("ladder", "rk4"), ("n-four-bar", "rk4"), ("slider-crank", "rk4")),
+        *(("slider-crank", "generalized-alpha"), ("four-bar", "generalized-alpha-2")),
+        ("lattice", "auto"),
+    ],
+)
+def test_steps_taken_at_once_are_those_taken_one_by_one(name, method, every, request):
     """Bit for bit, with a control, and with events that are noted, or change the motion."""
     mechanism = sb.build(name)
     bodies = mechanism.compile().body_names
@@ -74,7 +82,7 @@ def test_steps_taken_at_once_are_those_taken_one_by_one(name, every, request):
     kick.change = lambda time, state: state.with_(velocity=0.5 * state.velocity)
     for options in ({}, {"control": control}, {"events": [every_twentieth, kick]}):
         record = sb.Recording(step=0.01 * every, reactions="control" not in options)
-        options |= {"duration": 0.3, "step": 0.01, "method": "rk4", "record": record}
+        options |= {"duration": 0.3, "step": 0.01, "method": method, "record": record}
         starts.append((options, sb.simulate(system, **options)))
     request.getfixturevalue("step_by_step")
     for options, at_once in starts:

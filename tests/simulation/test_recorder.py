@@ -74,34 +74,6 @@ def signal_after(moment, number):
     return report
 
 
-@pytest.mark.parametrize(
-    ("system", "moments"),
-    [
-        (FOUR_BARS, (0.3, 0.7, 1.1)),  # it passes a singular pose
-        (sb.build("bricard").compile(), (1.3,)),  # a row is exchanged before
-    ],
-)
-@pytest.mark.usefixtures("step_by_step")
-def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(
-    system, moments, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)  # [s] between reports
-    path = tmp_path / "run.h5"
-    options = OPTIONS | {"duration": 1.5}
-    undisturbed = sb.simulate(system, **options)
-    assert undisturbed.events
-    for moment in moments:
-        stop = {"progress": signal_after(moment, signal.SIGINT)}
-        with pytest.warns(InterruptionWarning):
-            run = sb.simulate(system, output=sb.Output(path, resume=True), **stop, **options)
-        assert run.interrupted
-        assert run.events[-1].kind == "interruption"
-    resumed = sb.simulate(system, output=sb.Output(path, resume=True), **options)
-    assert not resumed.interrupted
-    assert_same(resumed, undisturbed)
-    assert list(tmp_path.iterdir()) == [path]
-
-
 @pytest.mark.parametrize("damage", ["torn", "none yet"])
 def test_a_run_without_its_newest_checkpoint_resumes_from_before(tmp_path, damage):
     path = tmp_path / "run.h5"
@@ -126,12 +98,15 @@ def kill_after(moment, system, path, options):
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
+IMPLICIT_PATIENCE = "implicit.implicit_stepper._PATIENCE"
+
+
 @pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(("method", "step"), RUNS)
 @pytest.mark.filterwarnings("ignore:os.fork")  # by JAX, if an earlier test has imported it
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
-    monkeypatch.setattr("sparsebody.simulation.callbacks._PERIOD", 0.0)
-    monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", 0.0)
+    for seconds in ("callbacks._PERIOD", "trajectory_files._FLUSH_PERIOD", IMPLICIT_PATIENCE):
+        monkeypatch.setattr(f"sparsebody.simulation.{seconds}", 0.0)
     opening = "sparsebody.simulation.trajectory_reading.check_readable"
     monkeypatch.setattr(opening, lambda *_: None)  # by another process, which takes a second
     system, path = STIFF_FOUR_BARS, tmp_path / "run.h5"

@@ -134,9 +134,9 @@ class GeneralizedAlpha:
         """
         newton, coefficients = self._newton, self.coefficients.of_newton(h)
         newton.begin(*coefficients, _PREDICTOR_TOLERANCE, accuracy)
-        status = self._iterate()
+        status = newton.run()
         if status == newton.UNDEFINED:
-            self._equations.evaluate()  # raises
+            self._equations.check()
         while status == newton.WANTS_FULL_MATRIX and with_full_matrix:
             self._matrix.solve_full(*coefficients)
             status = newton.correct(self._matrix.twist, self._matrix.multiplier)
@@ -149,17 +149,6 @@ class GeneralizedAlpha:
                 f"Newton's method does not converge (correction {newton.size:.1e} m after "
                 f"{newton.n_iterations + 1} iterations); take smaller steps"
             )
-
-    def _iterate(self) -> int:
-        """Return the status of Newton's method where it ends."""
-        newton, equations = self._newton, self._equations
-        if not equations.is_controlled:
-            return newton.run()
-        status = newton.GOING_ON
-        while status == newton.GOING_ON:
-            equations.evaluate()
-            status = newton.iterate()
-        return status
 
 
 class StabilizedAlpha(GeneralizedAlpha):

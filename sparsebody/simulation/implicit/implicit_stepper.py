@@ -3,6 +3,7 @@
 import copy
 import itertools
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from sparsebody.dynamics.energy import is_conservative
 from sparsebody.equations.initial_state import compliant_state, consistent_state
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import SimulationError
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation.implicit import step_equations
 from sparsebody.simulation.implicit.generalized_alpha import (
     AlphaState,
@@ -24,7 +25,7 @@ from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 from sparsebody.simulation.integrators import INTEGRATORS, LocalError
 from sparsebody.simulation.stabilization import largest
-from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch, packed, unpacked
+from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch, packed, unpacked
 from sparsebody.simulation.trajectory import Event, cause_of
 
 _SAME_STEP = 1e-9  # relative difference of steps, by rounding of times
@@ -45,6 +46,7 @@ _RIGID_COMPLIANCE, _RIGID_TIME = 1e-11, 5e-3
 _NEWEST_SHARE = 0.2  # weight of the newest multipliers in the mean that the compliance is sized by
 # Factor of a compliance on trial, and the relative change of multipliers from which it is kept
 _TRIAL_FACTOR, _LOAD_TOLERANCE = 0.1, 0.02
+_PATIENCE = 0.02  # [s] of several steps, so that progress and signals are looked at
 _MOST_TRIALS = 8  # starts with ever stiffer joints
 
 
@@ -54,6 +56,7 @@ Now = TypeVar("Now", bound=Newest)
 class HalvedSteps(Generic[Now]):
     """Halves steps where Newton's method fails, and doubles them again after some that succeed."""
 
+    undoes_exactly = False  # factors of the matrix are those of the undone steps
     rank = RankWatch()  # of all implicit steppers: they make no choice of rows, and never change it
 
     def __init__(self, problem: Problem) -> None:
@@ -104,8 +107,9 @@ class HalvedSteps(Generic[Now]):
         """Return the state as it is: steps close joints themselves, up to their compliance."""
         return state
 
-    def take_steps(self, times: FloatArray, keeps_all: bool) -> None:
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take none of several steps at once."""
+        return None
 
     def advance(self, time: float) -> State:
         """Return the state at `time`.
@@ -226,6 +230,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
+        self._failure: BaseException | None = None  # of `take_steps`
         self._start_a: FloatArray | None = None  # the method's a where the newest step began
         # [s] the newest step; before the first one that for which the starting values are, or zero
         # if they depend on a step that is chosen by its error
@@ -383,10 +388,46 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def advance(self, time: float) -> State:
         """Return the state at `time`, from where the motion goes on unless the step is short."""
-        h = time - self.state.time
-        if h < self.least_step * self.nominal:
+        self._raise_failure()
+        if time < self.state.time + self.least_step * self.nominal:
+            h = time - self.state.time
             return self._starting.moved(self.state, self.acceleration, h).with_(time=time)
         return super().advance(time)
+
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
+        """Take steps to these times up to one in parts, for at most 20 ms; None without any.
+
+        An error after the first step is raised by the next call.
+        """
+        n_steps, ends = 0, list[AlphaState]()
+        shortest = self.state.time + self.least_step * self.nominal
+        if len(times) == 0 or times[0] < shortest:
+            return None
+        give_up = perf_counter() + _PATIENCE
+        for time in times.tolist():
+            try:
+                self.advance(time)
+            except BaseException as failure:  # of a control as well
+                if n_steps == 0:
+                    raise
+                self._failure = failure
+                break
+            n_steps += 1
+            if not keeps_all:
+                ends.clear()
+            ends.append(self.now)
+            if len(self.passed) != 1 or perf_counter() > give_up:
+                break
+        n = self._system.n_rows
+        multiplier = None if self.is_rigid else np.array([at.multiplier[:n] for at in ends])
+        acceleration = np.array([at.acceleration for at in ends])
+        return Ends(n_steps, States.of(*(at.state for at in ends)), acceleration, multiplier)
+
+    def _raise_failure(self) -> None:
+        """Raise what ended the newest call of `take_steps`, if it has failed."""
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
 
     def local_error(self) -> LocalError | None:
         """Return the errors of poses in the newest step, (1/6 - beta) h^2 times the jump of a.

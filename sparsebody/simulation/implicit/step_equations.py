@@ -16,13 +16,13 @@ from scipy.sparse import coo_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody._core import simulation as native
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.dynamics.energy import kinetic_energy
 from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
-from sparsebody.simulation.callbacks import Control
+from sparsebody.simulation.callbacks import Control, ControlArguments
 
 Values = NDArray[np.inexact[Any]]
 Solve = Callable[[Values], Values]
@@ -60,7 +60,7 @@ def uniform_compliance(system: System, state: State, translation: float) -> Comp
     rotation = translation / system.typical_length**2
     diagonal = np.where(linear, translation, rotation)
     size = np.diff(system.first_row)
-    first_entry = np.concatenate([[0], np.cumsum(size**2)]).astype(np.intp)
+    first_entry = offsets(size**2)
     local = np.arange(system.n_rows) - system.first_row[system.row_joint]
     entries = np.zeros(first_entry[-1])
     entries[first_entry[system.row_joint] + local * (size[system.row_joint] + 1)] = diagonal
@@ -135,8 +135,8 @@ class StepEquations:
 
     def __init__(self, system: System, compliance: Compliance, control: Control | None) -> None:
         n, tracked = system.n_bodies, system.coordinates
-        self.system, self.compliance, self._control = system, compliance, control
-        self.is_controlled = control is not None
+        self.system, self.compliance = system, compliance
+        self._control = None if control is None else ControlArguments(control, system)
         self.start_position, self.start_orientation = np.zeros((n, 3)), np.zeros((n, 4))
         self.start_coordinate = np.zeros(len(tracked.joint))
         self.displacement, self.velocity = np.zeros((n, 6)), np.zeros((n, 6))
@@ -155,7 +155,7 @@ class StepEquations:
         )  # at the end: prescribed coordinates, efforts, wrenches of the control
         parts = np.split(self.inputs, np.cumsum(sizes)[:-1])
         self._prescribed, self._joint_effort, self._point_effort, controlled = parts
-        self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
+        body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
         self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(self.n_rows)
         self.start = self.start_position, self.start_orientation, self.start_coordinate
         self.unknowns = self.displacement, self.velocity, self.acceleration, self.multiplier
@@ -168,9 +168,11 @@ class StepEquations:
             (compliance.entries, compliance.first_entry, self.reference),
             self.start,
             self.end,
-            (self._prescribed, self._joint_effort, self._point_effort, self._body_force),
+            (self._prescribed, self._joint_effort, self._point_effort, body_force),
             (self.force_residual, self.row_residual),
         )
+        if self._control is not None:
+            self.native.set_control((*self._control.function, *self._control.memory))
 
     @property
     def spring_ends(self) -> IntArray:
@@ -185,7 +187,8 @@ class StepEquations:
         """Begin a step at a state that ends at `time`."""
         self.start_position[:], self.start_orientation[:] = state.position, state.orientation
         self.start_coordinate[:] = state.coordinate
-        self._time, system = time, self.system
+        self._time = self.native.time = time
+        system = self.system
         if len(self._prescribed):
             self._prescribed[:] = prescribed_motion(system, time)[:, 0]
         if len(self._joint_effort):
@@ -217,18 +220,15 @@ class StepEquations:
         self._prescribed[index] = value
 
     def evaluate(self) -> None:
-        """Fill the poses and the residuals.
+        """Fill the poses and the residuals; raises the errors of `check`."""
+        self.native.evaluate_with_control()
+        self.check()
 
-        Raises ModelError if the points of a spring coincide.
-        """
-        self.evaluate_at_inputs()
-        if self._control is not None:
-            self._body_force[:] = self._control(self._time, self.state())
-            self.evaluate_at_inputs()
-
-    def evaluate_at_inputs(self) -> None:
-        """Fill the poses and the residuals, with the newest wrenches of the control."""
-        self.system.point_forces.check_directions(self.native.evaluate())
+    def check(self) -> None:
+        """Raise the error of the control, or ModelError if the points of a spring coincide."""
+        if self.native.status == self.native.STOPPED and self._control is not None:
+            self._control.raise_failure(self._time)
+        self.system.point_forces.check_directions(self.native.status)
 
     def matrix(self, *weights: float) -> csc_array:
         """Return the sum of K, with all rows, D and M at the present unknowns, as weighted."""
