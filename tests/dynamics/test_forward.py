@@ -336,7 +336,8 @@ def rough(monkeypatch):
 @pytest.mark.parametrize("name", ASK)
 def test_roughness_is_told_once_with_the_condition_number_at_the_line_that_asked(name):
     system = sb.build("scissor", pairs=4).compile()
-    with pytest.warns(AccuracyWarning, match=r"rough \(condition number 2\.[78]e\+02: ") as heard:
+    said = r"inaccurate \(condition number 2\.[78]e\+02: "
+    with pytest.warns(AccuracyWarning, match=said) as heard:
         ASK[name](system, system.initial_state)
     assert [warning.filename for warning in heard] == [__file__]
 

@@ -213,7 +213,7 @@ OF_OTHERS = [
     ({"dynamics": sb.Solver(ordering="best")}, UnknownNameError, "best"),
     ({"dynamics": sb.Solver(factorization="best")}, UnknownNameError, "best"),
     ({"dynamics": sb.Solver(factorization="dense"), **ALPHA}, UnknownNameError, "one of auto, blo"),
-    ({"control": lambda t, state: np.zeros(6)}, StoppedSimulationError, "body_force"),
+    ({"control": lambda t, state: np.zeros(6)}, StoppedSimulationError, "control's wrench"),
     ({"state": sb.consistent_state(chain(bodies=3).compile())}, ShapeError, "position"),
     ({"state": state_with(velocity=np.full((1, 6), np.nan))}, ModelError, "'mass'"),
     ({"state": OPEN}, AssemblyError, r"joint '.*' is open by .*consistent_state"),
