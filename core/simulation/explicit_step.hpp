@@ -417,7 +417,7 @@ class ExplicitSteps {
   // pose.
   bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
     if (!is_near && !refactorize(s)) return false;
-    if (!close_pose(s)) return false;
+    if (!close_pose(s, !is_near)) return false;
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
     if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
     return true;
@@ -507,7 +507,7 @@ class ExplicitSteps {
   }
   // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
   // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
-  bool close_pose(StageState& s) {
+  bool close_pose(StageState& s, bool has_own_factors) {
     fill_errors(s.bodies(), delta_, {});
     double ratio = in_tolerances(delta_);
     bool has_moved = false;
@@ -519,7 +519,12 @@ class ExplicitSteps {
       fill_errors({trial_.position.view(), trial_.orientation.view(), s.velocity.view()}, trial_delta_,
                   trial_velocity_error_);
       const double trial_ratio = in_tolerances(trial_delta_);
-      if (!(trial_ratio < ratio)) break;
+      if (!(trial_ratio < ratio)) {
+        if (has_own_factors || ratio <= rounded_ratio) break;
+        if (!refactorize(s)) return false;
+        has_own_factors = true;
+        continue;
+      }
       contraction_ = has_moved ? std::max(contraction_, trial_ratio / ratio) : trial_ratio / ratio;
       has_moved = true;
       const bool is_slow = trial_ratio > rounded_ratio && trial_ratio > slow_convergence * ratio;
@@ -527,6 +532,7 @@ class ExplicitSteps {
       std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
       ratio = trial_ratio;
       if (is_slow && !refactorize(s)) return false;
+      has_own_factors = is_slow;
     }
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
     return largest(delta_, inverse_tolerance_.view()) <= closed_ratio;
