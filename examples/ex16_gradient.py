@@ -4,7 +4,7 @@
 The least torque that brings a four-bar linkage to a pose, at rest, by gradients of simulations.
 
 The torque on the crank is linear between the ends of steps, one unknown each. Two numbers of the
-last state have to vanish; their gradients by the whole torque take one pullback each.
+last state have to vanish; their gradients with respect to the torques take one pullback each.
 """
 
 import tempfile
@@ -40,7 +40,7 @@ def error(torque: np.ndarray) -> np.ndarray:
 
 
 def jacobian(torque: np.ndarray) -> np.ndarray:
-    """Return the derivatives (2, N_STEPS + 1) of these by the torque."""
+    """Return the derivatives (2, N_STEPS + 1) of these with respect to the torques."""
     along, turning = np.zeros((SYSTEM.n_bodies, 3)), np.zeros((SYSTEM.n_bodies, 6))
     along[CRANK, 0] = turning[CRANK, 2] = 1.0
     pullback = motion(tuple(torque))

@@ -67,7 +67,7 @@ class RankWarning(UserWarning):
 
 
 class AccuracyWarning(UserWarning):
-    """Few digits are good: by rounding, in the softest motions, or by steps that are too long."""
+    """Few digits are accurate: constraint rows are ill-conditioned, or steps too long."""
 
 
 class ConvergenceWarning(UserWarning):

@@ -1,9 +1,9 @@
 """Tolerances of all computations except those of time steps, each with its reason.
 
 Those of rank decisions come first. Their rows are equilibrated: of unit norm, and with even parts
-on all bodies. So a remainder |R_jj|, what is left of a row beside the rows decided before it, is a
-number between 0 and 1 whatever the units, sizes and masses are, and eps = 2.2e-16 is the rounding
-of one operation on it.
+on all bodies. So a remainder |R_jj|, the norm of the part of a row orthogonal to those before it,
+is between 0 and 1 whatever the units, sizes and masses are, and eps = 2.2e-16 is the rounding of
+one operation on it.
 """
 
 import numpy as np
@@ -22,8 +22,8 @@ RANK_TOLERANCE = 1e-8
 # a few eps.
 REMAINDER_FLOOR = 1e-15
 
-# Largest remainder of a dependent row. Errors of sparse methods add up over the rows that they go
-# on with, to some 1e4 eps in fronts of bounded width, ...
+# Largest remainder of a dependent row. Errors of sparse methods add up over eliminations, to some
+# 1e4 eps in fronts of bounded width, ...
 DEPENDENT_REMAINDER = 2e-12
 # ... and grow with the inverse of the least remainder of an independent row, as those of any
 # triangular solve.
@@ -114,7 +114,7 @@ JOINT_SPEED_TOLERANCE = 1e-9
 
 # Relative, of a solution or of rows that were left out; a larger one gets a warning.
 WORST_RESIDUAL = 1e-6
-# What forces may lack, relative.
+# Relative residual of forces.
 FORCE_TOLERANCE = 1e-9
 # The same of multipliers, whose forces nearly cancel.
 MULTIPLIER_TOLERANCE = 1e-14
@@ -122,7 +122,7 @@ MULTIPLIER_TOLERANCE = 1e-14
 MOTION_TOLERANCE = 1e-6
 # Relative residual of corrections, which are repeated anyway.
 CORRECTION_GOAL = 1e-9
-# Relative residual with which estimates are content.
+# Relative residual at which solutions for estimates are not refined further.
 ESTIMATE_RESIDUAL = 1e-9
 # Residual before refinement of a solution by QR that is worth a warning, relative.
 ROUGH_RESIDUAL = 0.1
@@ -130,14 +130,14 @@ ROUGH_RESIDUAL = 0.1
 ROUNDING_RESIDUAL = 4e-16
 # Relative violation of constraints.
 VIOLATION_TOLERANCE = 1e-10
-# Difference of poses and velocities that a joint type in place of another takes.
+# Difference of poses and subspaces that count as equal where one joint type replaces another.
 RELAXATION_TOLERANCE = 1e-9
 
 # ---- factorizations and refinement -------------------------------------------------------------
 
-# Inverse of what rounding leaves of a zero pivot, in a matrix with a unit diagonal.
+# Inverse of the rounding error of a zero pivot, in a matrix with a unit diagonal.
 LARGEST_INVERSE = 1e15
-# |A' y| over |A|' |y|: only rounding is left of this combination of rows.
+# |A' y| over |A|' |y|, below which a combination of rows is zero but for rounding.
 DEPENDENCE_TOLERANCE = 1e-14
 # A residual that no correction makes smaller.
 REFINED_RESIDUAL = 1e-15
@@ -160,7 +160,7 @@ EIGENVALUE_TOLERANCE = 1e-4
 
 # A pivot of A, of rows of unit length, below which QR is more accurate.
 DELASSUS_PIVOT = 1e-9
-# Remainder of a row that makes it independent where it was not before.
+# Remainder from which a row that was left out before is independent.
 REGAINED_REMAINDER = 1e-5
-# Singular values below this, relative, of K with rows made comparable.
+# Singular values below this, relative, of K with scaled rows, are zero.
 SINGULAR_TOLERANCE = 1e-9

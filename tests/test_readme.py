@@ -77,7 +77,7 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
         "trajectory.position_error.max() < 1e-6 * 8",  # of its size
         "'implicit steps' in text",
     ],
-    'method in ("rk4", "variational")': ["error[-200:].max() < 1.1 * error[:200].max()"],
+    'method in ("rk4", "variational")': ["error[-400:].max() < 1.1 * error[:400].max()"],
     "from_left_to_right": ["'left-to-right' in text"],
     'Mechanism("chain")': [
         "(chain.n_bodies, chain.n_joints) == (1000, 1000)",

@@ -16,8 +16,8 @@
 namespace sparsebody {
 
 // Calls task(i) for i in [0, n_tasks), on the calling thread and up to `n_threads` - 1 others, which end with the
-// call: starting one takes some 20 microseconds, and none is left over for a fork to lose. Tasks are begun in order,
-// so that the longest should come first; they must not throw.
+// call: starting one takes some 20 microseconds, and a process without threads can fork. Tasks begin in order, the
+// longest should come first; they must not throw.
 template <class Task>
 void run_tasks(Index n_tasks, Index n_threads, const Task& task) {
   std::atomic<Index> next = 0;
@@ -29,9 +29,8 @@ void run_tasks(Index n_tasks, Index n_threads, const Task& task) {
   work();
 }
 
-// Calls task(i, n_idle) for every node of a graph without cycles, each one before those that `after` lists at it, and of
-// those that can begin the one of the largest weight. n_idle: of `n_threads`, those that then have nothing to do, which
-// the task may have instead.
+// List scheduling: calls task(i, n_idle) for every node of an acyclic graph, before its successors after[i], of the ready
+// ones the heaviest first. n_idle: threads without a task at that moment, which this one may use.
 template <class Graph, class Task>
 void run_graph(const Graph& after, View<const double> weight, Index n_threads, const Task& task) {
   const Index n = weight.size();
@@ -66,8 +65,8 @@ void run_graph(const Graph& after, View<const double> weight, Index n_threads, c
   work();
 }
 
-// Calls first(i, n_ahead) and then second(i) for i = 0, ..., n - 1. With two threads, first(i) goes ahead on one of them by
-// up to `lead` calls, now n_ahead, which keeps in the caches what it hands over. Neither may throw.
+// Calls first(i, n_ahead) and then second(i) for i = 0, ..., n - 1. With two threads, first(i) runs on one of them, up to `lead`
+// calls ahead of second, now n_ahead, so that what it hands over is still in the caches. Neither may throw.
 template <class First, class Second>
 void run_pipeline(Index n, Index n_threads, Index lead, const First& first, const Second& second) {
   if (n_threads < 2) {

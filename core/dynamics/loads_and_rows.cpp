@@ -36,7 +36,7 @@ void LoadsAndRows::fill_rows(const model::BodyMotions& bodies) const {
     joint_varying_rows(int(joints.kind[j]), motion.X, motion.v_J, T, drift);
     for (Index i = 0; i < n_rows; ++i) store(first + i, Force<double>::load(T + 6 * i), drift[i], j, motion);
   }
-  for (Index i = 0; i < Index(prescribed_.size()); ++i) {  // W' a = d sigma / dt - (dW/dt)' v_J
+  for (Index i = 0; i < Index(prescribed_.size()); ++i) {  // T_a' a = d sigma / dt - (dT_a/dt)' v_J
     const Coordinate c = coordinate(bodies, prescribed_[i]);
     store(of_.coordinates.row[prescribed_[i]], c.of.active_force, c.of.drift - functions(i, 2), c.joint, c.motion);
   }
@@ -52,7 +52,7 @@ Index LoadsAndRows::add_loads(const model::BodyMotions& bodies, View<const doubl
   for (Index k = 0; k < n_springs; ++k) {  // tau = effort - k (q - q_0) - d dq/dt
     const Index item = springs.item[k];
     const Coordinate c = coordinate(bodies, item);
-    const double q = coordinates.continued(item, c.of.value, previous[item]), effort = functions(n_prescribed + k, 0);
+    const double q = coordinates.unwrapped(item, c.of.value, previous[item]), effort = functions(n_prescribed + k, 0);
     const double tau = effort - springs.stiffness[k] * (q - springs.rest[k]) - springs.damping[k] * c.rate();
     model::add_joint_wrench(joints.frames, c.joint, c.motion.X_p, c.of.active_force * tau, load);
   }
@@ -81,7 +81,7 @@ void LoadsAndRows::fill_errors(const model::BodyMotions& bodies, View<const Inde
 void LoadsAndRows::fill_coordinates(const model::BodyMotions& bodies, View<const double> previous,
                                     View<double> value) const {
   for (Index i = 0; i < value.size(); ++i)
-    value[i] = of_.coordinates.continued(i, coordinate(bodies, i).of.value, previous[i]);
+    value[i] = of_.coordinates.unwrapped(i, coordinate(bodies, i).of.value, previous[i]);
 }
 
 }  // namespace sparsebody

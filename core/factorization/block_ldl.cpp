@@ -11,7 +11,7 @@
 namespace sparsebody::block_ldl {
 namespace {
 
-constexpr double doubtful_ratio = 1e-13;  // of a pivot that may be nothing but rounding
+constexpr double doubtful_ratio = 1e-13;  // of a pivot that may be rounding alone
 constexpr Index prefetch_threshold = 1 << 14;  // pivots from which on tables and factors exceed the caches
 constexpr int line = 8;                        // numbers of a line of memory
 // Lines, or entries, that are requested before they are needed.
@@ -158,8 +158,8 @@ SB_INLINE bool factorize_primal(double* block, const double* reference) {
   return is_safe;
 }
 
-// L D L' = P of a negative definite pivot; returns whether it is safe. With a shift, relative to what the pivot was
-// before other dual ones took from it, the matrix stays definite even where its eigenvalues are below rounding.
+// L D L' = P of a negative definite pivot; returns whether it is safe. A shift, relative to the pivot before its updates
+// by other dual ones (`reference`), keeps the matrix definite even where its eigenvalues are below rounding.
 template <int size>
 SB_INLINE bool factorize_dual(double* block, const double* reference, double shift) {
   constexpr int lanes = lanes_of(size);
@@ -394,8 +394,8 @@ SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const F
   prefetch(solution + pivot.natural - numbers_ahead);
 }
 
-// -P^-1 V' x of the blocks V below a pivot. With `carried`, what the elimination has made of
-// the right-hand side is added, from the spare lane of the first block.
+// -P^-1 V' x of the blocks V below a pivot. With `carried`, D^-1 L^-1 rhs is added, which the elimination has left in the
+// spare lane of the first block.
 template <int size, bool carried>
 SB_INLINE auto gather(const Layout& layout, const Pivot& pivot, const double* block, const double* rows_of_x) {
   const Below* below = layout.below.data() + pivot.first_below;
@@ -489,8 +489,8 @@ SB_INLINE auto backward_constant(const Layout& layout, const Pivot& pivot, const
   return total;
 }
 
-// L' x = y backwards in [begin, end) of a part, where y is what the elimination has made of the right-hand side, if
-// `carried`, or storage.x: overwrites that with x, and then calls finish(pivot, size, x). The first step leaves out
+// L' x = y backwards in [begin, end) of a part, where y is D^-1 L^-1 rhs of the elimination, if `carried`, or storage.x:
+// overwrites that with x, and then calls finish(pivot, size, x). The first step leaves out
 // constant pivots, for which no other waits, and `finish`.
 template <Steps steps, bool carried, class Finish>
 SB_INLINE void substitute_back(const Layout& layout, const FillRows& A, const Storage& storage, const double* rhs,

@@ -62,14 +62,14 @@ class BlockQR {
 
   // Fills R. Returns `regular`, or the first dual row that depends on others to rounding.
   Index factorize(ConstraintRows A) { return factorize(A, {}, {}); }
-  // The same with a right-hand side [f; gamma]: fills y (n_dual_rows,) with Q' f - R'^-1 gamma, of which
-  // `substitute_back` makes (A A')^-1 (A f - gamma). Q' f has only rounding errors, as R'^-1 (A f) would have.
+  // The same with a right-hand side [f; gamma]: fills y (n_dual_rows,) with Q' f - R'^-1 gamma, so that
+  // R^-1 y = (A A')^-1 (A f - gamma). Q' f is accurate to rounding, unlike R'^-1 (A f).
   Index factorize(ConstraintRows A, View<const double> rhs, View<double> y);
   void substitute(View<double> x);             // x := (R' R)^-1 x = (A A')^-1 x
   void substitute_back(View<double> x) const;  // x := R^-1 x
 
   // Relative residuals of the constraint rows: of a solution, or an estimate unless it is to be `accurate`; and
-  // before the first correction, which is how rough R is.
+  // before the first correction, which shows the error of R.
   struct Residuals {
     double last, first;
   };
@@ -88,7 +88,7 @@ class BlockQR {
   // and those eliminated before it. Fills the inverse squares of the sines of all rows, or none, (0,).
   std::pair<double, Index> smallest_pivot(ConstraintRows A, View<double> inverse_squares = {}) const;
 
-  // (n_dual, 4): pivots, rows, columns of storage, and rows of the contribution block of every front.
+  // (n_dual, 4): pivots, rows, padded columns, and rows of the contribution block of every front.
   Array<Index, 2> front_shapes() const;
 
  private:

@@ -60,7 +60,7 @@ class Multifrontal {
   // ---- elimination ----------------------------------------------------------------------------------------------
 
   // Fills L for A (n_dual_rows, 2, width), and where a pivot is doubtful once more with all dual ones shifted. Returns
-  // `regular`, or the first row in natural order whose pivot may be nothing but rounding.
+  // `regular`, or the first row in natural order whose pivot may be rounding alone.
   Index factorize(ARows rows) {
     const Index doubt = eliminate(rows, 0.0);
     if (doubt == regular) return regular;
@@ -106,7 +106,7 @@ class Multifrontal {
   front_ldl::PivotRows factors(const Supernode& node) {
     return {node.n_pivots, node.n_below, values_.data() + node.values};
   }
-  // Calls work(task, n_idle), each task before those that `after` lists at it, the heavier ones first.
+  // Calls work(task, n_idle), each task before its successors in `after`, the heavier ones first.
   void run_tasks_of(const GraphArrays& after, View<const double> weight, const auto& work) {
     const Index n_threads = nodes_.flops > front_ldl::parallel_flops ? threads : 1;
     run_graph(after, weight, n_threads, [&](Index t, Index n_idle) { work(nodes_.tasks[t], n_idle); });

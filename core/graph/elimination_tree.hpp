@@ -12,7 +12,7 @@ namespace sparsebody {
 // for_neighbours(i, visit): calls visit(k) for every neighbour of position i.
 template <class ForNeighbours>
 std::vector<Index> tree_of(Index n, ForNeighbours for_neighbours) {
-  std::vector<Index> parent(n, -1), ancestor(n, -1);  // ancestor: a short cut up the tree
+  std::vector<Index> parent(n, -1), ancestor(n, -1);  // ancestor: compressed paths
   for (Index i = 0; i < n; ++i)
     for_neighbours(i, [&](Index k) {  // from an earlier neighbour up to its present root, which becomes a child
       while (k != -1 && k < i) {
@@ -36,7 +36,7 @@ inline std::vector<Index> elimination_tree(const Graph& graph) {
 inline Array<Index> postorder(Indices parent) {
   const Index n = parent.size();
   Array<Index> sequence(n);
-  std::vector<Index> size(n, 1), end(n);  // of subtrees; where what is not placed yet of each one ends
+  std::vector<Index> size(n, 1), end(n);  // of subtrees; ends of their free positions
   for (Index i = 0; i < n; ++i)
     if (parent[i] >= 0) size[parent[i]] += size[i];
   Index end_of_roots = n;

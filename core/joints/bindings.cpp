@@ -109,7 +109,7 @@ void bind_joints(nb::module_& m) {
   def_kernel<"fill_subspaces(joints, first_row, poses, velocity, subspace, drift)">(
       m, &fill_subspaces, "T' and (dT/dt)' v_J of some joints.");
   def_kernel<"coordinate_motions(joint, index, poses, velocity)">(
-      m, &coordinate_motions, "Value, W and (dW/dt)' v_J of velocity coordinates.");
+      m, &coordinate_motions, "Value, T_a and (dT_a/dt)' v_J of velocity coordinates.");
 }
 
 }  // namespace sparsebody

@@ -15,7 +15,7 @@ struct Helical {
     X.r.z = pitch * q[0];
     return X;
   }
-  // The travel only counts the turns, so that dq/dt = W' v_J also where the thread is not quite closed.
+  // The travel only counts the turns, so that dq/dt = T_a' v_J also where the thread is not quite closed.
   template <class T> void coordinates(const Transform<T>& X, T* q) const {
     const T angle = angle_about_z(X.E);
     q[0] = angle + whole_turns(X.r.z / pitch - angle);

@@ -4,14 +4,15 @@
 //   info                              its names and sizes
 //   pose(q)                           X_SP: E from P to S coordinates (E = R'), r is the origin of S in P coordinates
 //   coordinates(X, q)                 q of a pose, angles in (-pi, pi]
-//   motion_subspace(X)                S, in S coordinates at the origin of S, as are T, W and v_J
+//   motion_subspace(X)                S, in S coordinates at the origin of S, as are T, T_a and v_J
 //   constraint_force_subspace(X)      T with T' S = 0
 //   error(X, delta)                   one number a column of T, zero where the joint closes, of the rate T' v_J
 // and, where the defaults of joint_types.hpp do not hold,
 //   drift(X, v)                       bias c = (dS/dt) qd in S axes, not constraint drift; v = v_J = S qd; default: 0
-//   active_force_subspace(X)          W, W' S = identity where the joint is closed, so that qd = W' v_J; default: S
+//   active_force_subspace(X)          T_a, T_a' S = identity where the joint is closed, so that qd = T_a' v_J; default: S
+//   small_error(X, delta)             the same as error(X, delta), of several poses at once; false where one of them is too open
 // Types derived from UnitAxes<...> move along constant unit vectors, from which S and T follow.
-// Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still, seen from S.
+// Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and T_a' c = -(dT_a/dt)' v_J still, seen from S.
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@
 #include <numbers>
 #include <type_traits>
 
+#include "spatial/lanes.hpp"
 #include "spatial/transform.hpp"
 
 namespace sparsebody::joints {
@@ -115,16 +117,19 @@ T angle_over_sine(const Vec3<T>& sine_vector, const T& versine) {
 // which vanish for a joint put together backwards. ---
 
 // d1, d2: the z axes of P and S are not parallel; the rotation that takes z_P to z_S.
+// A small one by asin(s) / s to rounding; false where it is not small.
+template <class T>
+bool small_tilt_error(const Mat3<T>& E, T* delta) {
+  const T square = E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2);
+  const T stretch = T(1) + square * (T(1.0 / 6.0) + square * (T(3.0 / 40.0) + square * T(5.0 / 112.0)));
+  delta[0] = stretch * E(1, 2), delta[1] = -(stretch * E(0, 2));
+  return all_less(square, T(1e-4)) && all_less(T(0), E(2, 2));
+}
 template <class T>
 void tilt_error(const Mat3<T>& E, T* delta) {
   using std::atan2, std::sqrt;
-  const T square = E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2);
-  if (square < T(1e-4) && E(2, 2) > T(0)) {  // asin(s) / s to rounding, where drift is small
-    const T stretch = T(1) + square * (T(1.0 / 6.0) + square * (T(3.0 / 40.0) + square * T(5.0 / 112.0)));
-    delta[0] = stretch * E(1, 2), delta[1] = -stretch * E(0, 2);
-    return;
-  }
-  const T sine = sqrt(square);
+  if (small_tilt_error(E, delta)) return;
+  const T sine = sqrt(E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2));
   if (sine < T(1e-8)) {  // opposite: half a turn about any axis across
     delta[0] = T(std::numbers::pi), delta[1] = T(0);
     return;
@@ -152,9 +157,9 @@ Vec3<T> rotation_vector(const Mat3<T>& E) {
   return angle_over_sine(half, versine) * half;
 }
 
-// d4, d5: S is off the z axis of P, at whatever height. As long as that distance, and never away from the x and y
-// axes of S along which the rows act: the orthogonal matrix nearest to the leading 2 x 2 block of E, a reflection
-// for opposite z axes, times r.
+// d4, d5: the origin of S is off the z axis of P, at any height. (d4, d5) = Q (r_x, r_y), Q the orthogonal matrix nearest
+// to the leading 2 x 2 block of E, a reflection for opposite z axes: as long as the offset, and along the x and y axes of
+// S on which the rows act.
 template <class T>
 void offset_error(const Transform<T>& X, T* delta) {
   using std::abs;

@@ -77,16 +77,16 @@ void visit_joints(View<const Index> kind, View<const double> parameter, F f) {
 
 namespace joints {
 
-// W: qd = W' v_J
+// T_a: qd = T_a' v_J, f = T_a tau. Featherstone (2008), sec. 3.5.
 template <class J, class T>
 ForceColumns<T, J::info.n_velocities> active_force_subspace(const J& joint, const Transform<T>& X) {
   if constexpr (requires { joint.active_force_subspace(X); }) {
     return joint.active_force_subspace(X);
   } else {
-    ForceColumns<T, J::info.n_velocities> W;
+    ForceColumns<T, J::info.n_velocities> T_a;
     const auto S = joint.motion_subspace(X);
-    for (int k = 0; k < J::info.n_velocities; ++k) W[k] = {S[k].angular, S[k].linear};
-    return W;
+    for (int k = 0; k < J::info.n_velocities; ++k) T_a[k] = {S[k].angular, S[k].linear};
+    return T_a;
   }
 }
 
@@ -142,7 +142,7 @@ inline void fill_subspaces(View<const Index> joints, View<const Index> first_row
                        &subspace(first_row[j], 0), &drift[first_row[j]]);
 }
 
-// A velocity coordinate: value q, its column W of the active force subspace, W' S = 1, and (dW/dt)' v_J = -W' c. Those
+// A velocity coordinate: value q, its column T_a of the active force subspace, T_a' S = 1, and (dT_a/dt)' v_J = -T_a' c. Those
 // that are not rates of scalar positions have no value.
 struct CoordinateMotion {
   double value = 0.0;

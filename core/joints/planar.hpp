@@ -25,7 +25,7 @@ struct Planar {
     const T scale = T(1) / sqrt(c_s[0] * c_s[0] + c_s[1] * c_s[1]), c = scale * c_s[0], s = scale * c_s[1];
     return {Motion<T>{{}, {c, -s, T(0)}}, Motion<T>{{}, {s, c, T(0)}}, unit_vector<Motion, T>(2)};
   }
-  // c = -w x v and the multiple of z_P that makes T' c = 0: z_P is orthogonal to x_P and y_P of W, so W' c stays
+  // c = -w x v and the multiple of z_P that makes T' c = 0: z_P is orthogonal to x_P and y_P of T_a, so T_a' c stays
   template <class T> static Motion<T> drift(const Transform<T>& X, const Motion<T>& v) {
     const Vec3<T> c = cross(v.linear, v.angular), z = X.E.column(2);
     return {{}, {c.x - c.z / z.z * z.x, c.y - c.z / z.z * z.y, T(0)}};

@@ -15,6 +15,10 @@ struct Revolute : UnitAxes<2> {
     tilt_error(X.E, delta);
     point_error(X, delta + 2);
   }
+  template <class T> static bool small_error(const Transform<T>& X, T* delta) {
+    point_error(X, delta + 2);
+    return small_tilt_error(X.E, delta);
+  }
 };
 
 }  // namespace sparsebody::joints

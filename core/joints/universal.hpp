@@ -24,7 +24,7 @@ struct Universal {
   template <class T> static MotionColumns<T, 2> motion_subspace(const Transform<T>& X) {
     return {Motion<T>{X.E.column(0), {}}, unit_vector<Motion, T>(1)};
   }
-  // c of T' c = -(dT/dt)' v and W' c = -(dW/dt)' v
+  // c of T' c = -(dT/dt)' v and T_a' c = -(dT_a/dt)' v
   template <class T> static Motion<T> drift(const Transform<T>& X, const Motion<T>& v) {
     const Vec3<T> x = X.E.column(0), w = v.angular, x_rate = cross(x, w);
     const T square = x.x * x.x + x.z * x.z, rate = (x.x * w.x + x.z * w.z) / square;
@@ -32,7 +32,7 @@ struct Universal {
     const T across = x_rate.z * w.x - x_rate.x * w.z;
     return {{(x.x * along - x.z * across) / square, T(0), (x.z * along + x.x * across) / square}, {}};
   }
-  // W = (x_0, 0, x_2) / (x_0^2 + x_2^2), perpendicular to the other axis
+  // T_a = (x_0, 0, x_2) / (x_0^2 + x_2^2), perpendicular to the other axis
   template <class T> static ForceColumns<T, 2> active_force_subspace(const Transform<T>& X) {
     const T x0 = X.E(0, 0), x2 = X.E(2, 0), square = x0 * x0 + x2 * x2;
     return {Force<T>{{x0 / square, T(0), x2 / square}, {}}, unit_vector<Force, T>(1)};

@@ -17,11 +17,11 @@ void bind_linearization(nb::module_& m) {
       type, construct<MotionResiduals, const Inertias&, const model::SystemTables&, View<const Index>, const MotionAt&,
                       const SpringMotion&, const ElementMotion&>);
   def_kernel<"jvp(along, force, row)">(type, &MotionResiduals::jvp, "Fill the changes of F and r along directions.");
-  def_kernel<"vjp(y, u, by)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
+  def_kernel<"vjp(y, u, gradients)">(type, &MotionResiduals::vjp, "Fill the gradients of y . F + u . r.");
   def_kernel<"row_products(motion, row)">(type, &MotionResiduals::row_products, "Fill A m of motions.");
   def_kernel<"add_row_forces(u, force)">(type, &MotionResiduals::add_row_forces, "Add A' u of multipliers.");
   def_kernel<"error_vjp(u, predecessor_frame, successor_frame)">(
-      type, &MotionResiduals::error_vjp, "Fill the gradients by frames of u . delta, of closed joints.");
+      type, &MotionResiduals::error_vjp, "Fill the gradients of u . delta, of closed joints, in the frames.");
   nb::class_<TransposedStep> step(m, "TransposedStep", "The transpose of Newton's matrix of an implicit step.");
   def_keeping<"__init__(newton, equations, residual, inertias, compliance, length)">(
       step, construct<TransposedStep, implicit::Newton&, implicit::Equations&, const implicit::Residual&, const Inertias&,
@@ -40,10 +40,10 @@ void bind_linearization(nb::module_& m) {
       m, &add_inertial_gradients, "Add the gradients of -p' M m, m a twist, by masses and inertias.");
   def<"force_cross(velocity, force)">(m, &force_cross, "v x* f (n, 6).");
   def_kernel<"add_pose_derivative_gradients(orientation, velocity, acceleration, rate, curvature, gradients)">(
-      m, &add_pose_derivative_gradients, "Add gradients by a state, from gradients by y' and y''.");
+      m, &add_pose_derivative_gradients, "Add gradients in a state, from gradients in y' and y''.");
   def_kernel<"moved_gradients(curve, h, twist, velocity, gradients)">(
       m, &moved_gradients,
-      "Add gradients by poses and y' at the start of a PoseCurve, fill those by its curvatures C and c.");
+      "Add gradients in poses and y' at the start of a PoseCurve, fill those in its curvatures C and c.");
 }
 
 }  // namespace sparsebody

@@ -42,7 +42,7 @@ Wrench value_of(const Force<OfJoint>& w) {
 // The numbers of a motion, for products with matrices.
 Wrench numbers(const Twist& m) { return {m.angular, m.linear}; }
 
-// The change, by a twist d of its body, of minus a wrench that keeps its direction in the world, at a point r.
+// The change d x f of -f, a wrench f fixed in the world at a point r of a body, that rotates by d.
 Wrench turned(const Wrench& load, const Vector& r, const Vector& d) {
   return Wrench{cross(d, load.angular), cross(d, load.linear)}.about(-r);
 }
@@ -53,7 +53,7 @@ Vector symmetric_times(const double* e, const Vector& w) {
           e[4] * w.x + e[5] * w.y + e[2] * w.z};
 }
 
-// Adds the gradient of y' E w by these entries.
+// Adds the gradient of y' E w in these entries.
 void add_symmetric_gradient(const Vector& y, const Vector& w, double* e) {
   e[0] += y.x * w.x, e[1] += y.y * w.y, e[2] += y.z * w.z;
   e[3] += y.x * w.y + y.y * w.x, e[4] += y.x * w.z + y.z * w.x, e[5] += y.y * w.z + y.z * w.y;
@@ -146,23 +146,23 @@ void MotionResiduals::add_coordinates(Rated& of, const model::SystemTables& tabl
     if constexpr (info.n_velocities > 0) {
       OfJoint q[info.n_positions];
       type.coordinates(of.X, q);
-      const auto W = joints::active_force_subspace(type, of.X);
+      const auto T_a = joints::active_force_subspace(type, of.X);
       const Motion<OfJoint> along = joints::drift(type, of.X, of.v_J);
       for (const Index item : items) {
         const Index k = tracked.index[item];
         OfJoint value(0.0);
         if constexpr (info.n_scalars > 0)
           if (k >= info.n_velocities - info.n_scalars) value = q[k + info.n_positions - info.n_velocities];
-        value = tracked.continued(item, value, at.coordinate[item]);
-        if (tracked.row[item] >= 0) add_row(of, tracked.row[item] - of.first_row, W[k], along);
-        const OfJoint rate = dot(of.v_J, W[k]);
+        value = tracked.unwrapped(item, value, at.coordinate[item]);
+        if (tracked.row[item] >= 0) add_row(of, tracked.row[item] - of.first_row, T_a[k], along);
+        const OfJoint rate = dot(of.v_J, T_a[k]);
         for (const Index spring : springs_of[item]) {
           const auto& [_, stiffness, rest, damping] = tables.springs;
-          of.wrench += W[k] * (OfJoint(at.joint_effort[spring]) -
+          of.wrench += T_a[k] * (OfJoint(at.joint_effort[spring]) -
                                OfJoint(stiffness[spring]) * (value - OfJoint(rest[spring])) -
                                OfJoint(damping[spring]) * rate);
           springs.value[spring] = value.value, springs.rate[spring] = rate.value;
-          springs_.push_back({spring, of.X_S.transpose(value_of(W[k]))});
+          springs_.push_back({spring, of.X_S.transpose(value_of(T_a[k]))});
         }
       }
     }
@@ -173,10 +173,10 @@ void MotionResiduals::add_coordinates(Rated& of, const model::SystemTables& tabl
 void MotionResiduals::add_rates(Connection& c, Rated& of) {
   c.wrench = of.X_S.transpose(value_of(of.wrench));
   store_rates(of.wrench, of.rates.wrench);
-  for (int by = 0; by < 2; ++by) {
-    of.rates.wrench[by] = congruence(of.X_S, of.rates.wrench[by]);
+  for (int of_rate = 0; of_rate < 2; ++of_rate) {
+    of.rates.wrench[of_rate] = congruence(of.X_S, of.rates.wrench[of_rate]);
     for (int k = 0; k < 6; ++k)
-      of.X_S.transpose(Wrench::load(&of.rates.row[by](k, 0))).store(&of.rates.row[by](k, 0));
+      of.X_S.transpose(Wrench::load(&of.rates.row[of_rate](k, 0))).store(&of.rates.row[of_rate](k, 0));
   }
   c.rates = Index(rates_.size());
   rates_.push_back(of.rates);
@@ -292,31 +292,31 @@ void MotionResiduals::bodies_jvp(const Directions& along, View<double, 2> force)
   }
 }
 
-void MotionResiduals::bodies_vjp(View<const double, 2> y, const Gradients& by) const {
-  std::fill(by.gravity.begin(), by.gravity.end(), 0.0);
-  std::fill(by.inertia.begin(), by.inertia.end(), 0.0);
-  Vector by_gravity;
+void MotionResiduals::bodies_vjp(View<const double, 2> y, const Gradients& g) const {
+  std::fill(g.gravity.begin(), g.gravity.end(), 0.0);
+  std::fill(g.inertia.begin(), g.inertia.end(), 0.0);
+  Vector gravity_bar;
   for (Index i = 0; i < Index(bodies_.size()); ++i) {
     const auto& [R, v, a, gravity] = bodies_[i];
     const double mass = of_.mass[i];
     const auto tensor = Mat3<double>::load(&of_.inertia(i, 0, 0));
     const auto [n, f] = Twist::load(&y(i, 0));
     const Vector &w = v.angular, turning = cross(n, w);
-    Twist{mass * cross(gravity, f), {}}.store(&by.position(i, 0));
+    Twist{mass * cross(gravity, f), {}}.store(&g.position(i, 0));
     Twist{tensor * turning - cross(n, tensor * w) + mass * cross(v.linear, f), mass * cross(f, w)}.store(
-        &by.velocity(i, 0));
-    by_gravity -= mass * (R * f);
-    by.mass[i] = dot(f, a.linear + cross(w, v.linear) - gravity);
-    add_symmetric_gradient(n, a.angular, &by.inertia(i, 0));
-    add_symmetric_gradient(turning, w, &by.inertia(i, 0));
+        &g.velocity(i, 0));
+    gravity_bar -= mass * (R * f);
+    g.mass[i] = dot(f, a.linear + cross(w, v.linear) - gravity);
+    add_symmetric_gradient(n, a.angular, &g.inertia(i, 0));
+    add_symmetric_gradient(turning, w, &g.inertia(i, 0));
   }
-  by_gravity.store(by.gravity.data());
+  gravity_bar.store(g.gravity.data());
   for (Index k = 0; k < loads_.body.size(); ++k) {
     if (!loads_.in_world[k]) continue;
     const Index i = loads_.body[k];
     const auto [moment, load] = loads_.in_body(k, bodies_[i].R);
     const auto [n, f] = Twist::load(&y(i, 0)).about(loads_.at(k));  // y . X' f = X y . f
-    (cross(moment, n) + cross(load, f)).add_to(&by.position(i, 0));
+    (cross(moment, n) + cross(load, f)).add_to(&g.position(i, 0));
   }
 }
 
@@ -361,8 +361,8 @@ void MotionResiduals::joint_jvp(const Connection& c, const Directions& along, Vi
     const Rates& rates = rates_[c.rates];
     Wrench dw = rates.wrench[0] * numbers(x) + rates.wrench[1] * numbers(dv_J);
     for (Index k = c.first_row; k < c.end_row; ++k)
-      for (int by = 0; by < 2; ++by)
-        row[k] += dot(by == 0 ? x : dv_J, Wrench::load(&rates.row[by].m[6 * (k - c.first_row)]));
+      for (int of_rate = 0; of_rate < 2; ++of_rate)
+        row[k] += dot(of_rate == 0 ? x : dv_J, Wrench::load(&rates.row[of_rate].m[6 * (k - c.first_row)]));
     for (Index k = c.first_spring; k < c.end_spring && !along.effort.empty(); ++k)
       dw += along.effort[springs_[k].index] * springs_[k].column;
     for (int i = 0; i < 6 && c.element >= 0 && !along.resistance.empty(); ++i)
@@ -373,47 +373,47 @@ void MotionResiduals::joint_jvp(const Connection& c, const Directions& along, Vi
   if (p >= 0) c.X_p.transpose(on_p).add_to(&force(p, 0));
 }
 
-void MotionResiduals::add_frame_gradients(const Connection& c, const Force<double>& by_P, const Force<double>& by_S,
+void MotionResiduals::add_frame_gradients(const Connection& c, const Force<double>& P_bar, const Force<double>& S_bar,
                                           View<double, 2> predecessor_frame,
                                           View<double, 2> successor_frame) const {
   const auto [X_P, X_S] = frames_of(c);
-  (X_P * c.X_p.transpose(by_P)).add_to(&predecessor_frame(frame_row(c), 0));
-  (X_S * by_S).add_to(&successor_frame(frame_row(c), 0));
+  (X_P * c.X_p.transpose(P_bar)).add_to(&predecessor_frame(frame_row(c), 0));
+  (X_S * S_bar).add_to(&successor_frame(frame_row(c), 0));
 }
 
 void MotionResiduals::joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u,
-                                const Gradients& by) const {
+                                const Gradients& g) const {
   const Index p = c.body[0], s = c.body[1];
   const Twist y_p = p < 0 ? Twist{} : c.X_p * Twist::load(&y(p, 0)), z = y_p - row_of(y, s);
-  Wrench by_x, by_v, t;
+  Wrench x_bar, v_bar, t;
   for (Index k = c.first_row; k < c.end_row; ++k) t += u[k] * rows_[k];
   if (c.rates >= 0) {
     const Rates& rates = rates_[c.rates];
-    by_x += transpose_times(rates.wrench[0], numbers(z));
-    by_v += transpose_times(rates.wrench[1], numbers(z));
+    x_bar += transpose_times(rates.wrench[0], numbers(z));
+    v_bar += transpose_times(rates.wrench[1], numbers(z));
     for (Index k = c.first_row; k < c.end_row; ++k) {
-      by_x += u[k] * Wrench::load(&rates.row[0].m[6 * (k - c.first_row)]);
-      by_v += u[k] * Wrench::load(&rates.row[1].m[6 * (k - c.first_row)]);
+      x_bar += u[k] * Wrench::load(&rates.row[0].m[6 * (k - c.first_row)]);
+      v_bar += u[k] * Wrench::load(&rates.row[1].m[6 * (k - c.first_row)]);
     }
-    for (Index k = c.first_spring; k < c.end_spring; ++k) by.effort[springs_[k].index] = dot(z, springs_[k].column);
-    for (int i = 0; i < 6 && c.element >= 0 && !by.resistance.empty(); ++i)
-      by.resistance(c.element, i) = -dot(z, deformations_[c.element].rows[i]);
+    for (Index k = c.first_spring; k < c.end_spring; ++k) g.effort[springs_[k].index] = dot(z, springs_[k].column);
+    for (int i = 0; i < 6 && c.element >= 0 && !g.resistance.empty(); ++i)
+      g.resistance(c.element, i) = -dot(z, deformations_[c.element].rows[i]);
   }
-  if (!by.predecessor_frame.empty())
-    add_frame_gradients(c, -by_x,
-                        by_x - cross(c.v_J, by_v) - cross(row_acceleration(c), t) - cross(z, c.wrench),
-                        by.predecessor_frame, by.successor_frame);
-  by_x -= cross(y_p, c.wrench);
-  by_v += cross(c.v_p, t);
-  const Wrench by_y = -cross(c.v_J, t) - by_v;
-  by_x += cross(c.a_p, t) - cross(c.v_p, by_y);
+  if (!g.predecessor_frame.empty())
+    add_frame_gradients(c, -x_bar,
+                        x_bar - cross(c.v_J, v_bar) - cross(row_acceleration(c), t) - cross(z, c.wrench),
+                        g.predecessor_frame, g.successor_frame);
+  x_bar -= cross(y_p, c.wrench);
+  v_bar += cross(c.v_p, t);
+  const Wrench y_bar = -cross(c.v_J, t) - v_bar;
+  x_bar += cross(c.a_p, t) - cross(c.v_p, y_bar);
   if (s >= 0) {
-    by_x.add_to(&by.position(s, 0));
-    by_v.add_to(&by.velocity(s, 0));
+    x_bar.add_to(&g.position(s, 0));
+    v_bar.add_to(&g.velocity(s, 0));
   }
   if (p >= 0) {
-    (-c.X_p.transpose(by_x)).add_to(&by.position(p, 0));
-    c.X_p.transpose(by_y).add_to(&by.velocity(p, 0));
+    (-c.X_p.transpose(x_bar)).add_to(&g.position(p, 0));
+    c.X_p.transpose(y_bar).add_to(&g.velocity(p, 0));
   }
 }
 
@@ -441,12 +441,12 @@ void MotionResiduals::jvp(const Directions& some, View<double, 2> force, View<do
     }
 }
 
-void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const Gradients& by) const {
-  bodies_vjp(y, by);
-  for (const View<double, 2> rows : {by.predecessor_frame, by.successor_frame, by.first_point, by.second_point})
+void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const Gradients& g) const {
+  bodies_vjp(y, g);
+  for (const View<double, 2> rows : {g.predecessor_frame, g.successor_frame, g.first_point, g.second_point})
     clear(rows);
-  for (const Connection& c : connections_) joint_vjp(c, y, u, by);
-  const View<double, 2> points[2] = {by.first_point, by.second_point};
+  for (const Connection& c : connections_) joint_vjp(c, y, u, g);
+  const View<double, 2> points[2] = {g.first_point, g.second_point};
   for (Index k = 0; k < Index(points_.size()); ++k)
     for (int i = 0; i < 12; ++i) {
       const PointRates& rates = points_[k];
@@ -454,8 +454,8 @@ void MotionResiduals::vjp(View<const double, 2> y, View<const double> u, const G
       const double weight = y(rates.body[i / 6], i % 6);
       for (int side = 0; side < 2; ++side)
         for (int a = 0; a < 6 && rates.body[side] >= 0; ++a) {
-          by.position(rates.body[side], a) += weight * rates.of[i][6 * side + a];
-          by.velocity(rates.body[side], a) += weight * rates.of[i][12 + 6 * side + a];
+          g.position(rates.body[side], a) += weight * rates.of[i][6 * side + a];
+          g.velocity(rates.body[side], a) += weight * rates.of[i][12 + 6 * side + a];
         }
       for (int e = 0; e < 6; ++e)
         if (!points[e / 3].empty()) points[e / 3](k, e % 3) += weight * rates.of[i][24 + e];
@@ -485,9 +485,9 @@ void MotionResiduals::error_vjp(View<const double> u, View<double, 2> predecesso
   clear(predecessor_frame), clear(successor_frame);
   for (const Connection& c : connections_) {
     if (c.first_row == c.end_row) continue;
-    Wrench by_x;
-    for (Index k = c.first_row; k < c.end_row; ++k) by_x += u[k] * rows_[k];
-    add_frame_gradients(c, -by_x, by_x, predecessor_frame, successor_frame);
+    Wrench x_bar;
+    for (Index k = c.first_row; k < c.end_row; ++k) x_bar += u[k] * rows_[k];
+    add_frame_gradients(c, -x_bar, x_bar, predecessor_frame, successor_frame);
   }
 }
 

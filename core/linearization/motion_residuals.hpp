@@ -1,10 +1,10 @@
-// Changes of the residuals of a motion, and their gradients:
+// Directional derivatives (jvp) of the residuals of a motion, and gradients (vjp); x_bar is the gradient in x:
 //
 //   F = M a + v x* M v - f(q, v, p) - A(q)' lambda,   r = d/dt (A v),   q <- q exp(d) in body coordinates.
 //
 // A joint is seen from its successor. With X_p from the predecessor, the relative twist x = d_s - X_p d_p changes what
-// moves with the predecessor by d(X_p m) = -x x X_p m. Of its wrench w on the successor, its relative velocity
-// v_J = v_s - X_p v_p and acceleration a_J = a_s - X_p a_p + v_J x X_p v_p,
+// moves with the predecessor by d(X_p m) = -x x X_p m. With its wrench w on the successor, its relative velocity
+// v_J = v_s - X_p v_p and acceleration a_J = a_s - X_p a_p + v_J x X_p v_p, the changes are
 //
 //   dF_s = -dw,   dF_p = X_p' (x x* w + dw),   y = d(X_p v_p) = X_p dv_p - x x X_p v_p,   dv_J = dv_s - y,
 //   da_J = x x X_p a_p + dv_J x X_p v_p + v_J x y,   dr = T' da_J,   dw = 0,
@@ -18,8 +18,8 @@
 //
 //   x = d_S - X_p d_P,  dv_J = -d_S x v_J,  da_J = -d_S x a_J,  dF_s = -(d_S x* w + dw),  dF_p = X_p' (d_S x* w + dw),
 //
-// and the error of a closed joint by T' x. A point of a spring that moves by e moves as with its body, but that the
-// spring's force has a moment e x f more.
+// and the error of a closed joint by T' x. Moving the point of a spring by e counts as moving its body by e, and adds
+// e x f to the moment of the spring's force f.
 #pragma once
 
 #include <utility>
@@ -48,24 +48,24 @@ struct SpringMotion {
 struct ElementMotion {
   View<double, 2> deformation, rate;
 };
-// By poses (n, 6), velocities (n, 6), masses (n,), inertias (n, 6): xx yy zz xy xz yz, gravity (3,), efforts on joint
-// coordinates (n_springs,), forces (n_elements, 6) that resist the deformations e of elastic elements, the points
-// (n_lines, 3) of springs in body axes, and twists (n_joints + n_elements, 6) of the frames of joints, and then of
-// elements, in their own axes. An element of a compliant joint moves with the joint's frames.
+// Numbers of all variables: twists of poses (n, 6), velocities (n, 6), masses (n,), inertias (n, 6): xx yy zz xy xz yz,
+// gravity (3,), efforts on joint coordinates (n_springs,), forces (n_elements, 6) that resist the deformations e of
+// elastic elements, the points (n_lines, 3) of springs in body axes, and twists (n_joints + n_elements, 6) of the frames
+// of joints, and then of elements, in their own axes. An element of a compliant joint moves with the joint's frames.
 template <class T>
-struct ByVariables {
+struct Variables {
   View<T, 2> position, velocity;
   View<T> mass;
   View<T, 2> inertia;
   View<T> gravity, effort;
   View<T, 2> resistance, first_point, second_point, predecessor_frame, successor_frame;
 };
-using Directions = ByVariables<const double>;  // without rows where there are none
-using Gradients = ByVariables<double>;
+using Directions = Variables<const double>;  // without rows where there are none
+using Gradients = Variables<double>;
 
-// With derivatives by a twist of S, then by the relative velocity.
+// With derivatives in a twist of S, then in the relative velocity.
 using OfJoint = Dual<12>;
-// With derivatives by the twists of two bodies, then by their velocities.
+// With derivatives in the twists of two bodies, then in their velocities.
 using OfBodies = Dual<24>;
 
 class MotionResiduals {
@@ -77,12 +77,12 @@ class MotionResiduals {
   // Fills the changes of F (n, 6) and r (n_rows,) along directions.
   void jvp(const Directions& along, View<double, 2> force, View<double> row) const;
   // Fills the gradients of y . F + u . r, y (n, 6) and u (n_rows,).
-  void vjp(View<const double, 2> y, View<const double> u, const Gradients& by) const;
+  void vjp(View<const double, 2> y, View<const double> u, const Gradients& g) const;
   // Fills A m (n_rows,) of motions m (n, 6).
   void row_products(View<const double, 2> motion, View<double> row) const;
   // Adds A' u (n, 6) of multipliers u (n_rows,).
   void add_row_forces(View<const double> u, View<double, 2> force) const;
-  // Fills the gradients by frames of u . delta, the position errors of joints that are closed.
+  // Fills the gradients, in the frames, of u . delta, delta the position errors of closed joints.
   void error_vjp(View<const double> u, View<double, 2> predecessor_frame, View<double, 2> successor_frame) const;
 
  private:
@@ -103,7 +103,7 @@ class MotionResiduals {
   };
   struct Spring {
     Index index;
-    Force<double> column;  // W
+    Force<double> column;  // T_a
   };
   // Derivatives of w, and of the rows of r, with respect to x and dv_J.
   struct Rates {
@@ -113,7 +113,7 @@ class MotionResiduals {
   struct Deformation {
     Force<double> rows[6];
   };
-  // Derivatives of -f on both bodies of a spring between points, by their twists, their velocities and the points.
+  // Derivatives of -f on both bodies of a spring between points, in their twists, their velocities and the points.
   struct PointRates {
     Index body[2];
     double of[12][30];
@@ -132,16 +132,16 @@ class MotionResiduals {
   void add_elements(const model::ElasticElements& elements, View<const Index> element_joint, const ElementMotion& out);
   void add_point_springs(const model::PointSprings& springs, View<const double> effort);
   void bodies_jvp(const Directions& along, View<double, 2> force) const;
-  void bodies_vjp(View<const double, 2> y, const Gradients& by) const;
+  void bodies_vjp(View<const double, 2> y, const Gradients& g) const;
   // From body coordinates to P and S, where the successor is not the world.
   std::pair<Transform<double>, Transform<double>> frames_of(const Connection& c) const;
   Index frame_row(const Connection& c) const { return c.joint >= 0 ? c.joint : frames_.size() + c.element; }
   // Twists of P and S in successor coordinates by which the frames of a connection move in their bodies.
   std::pair<Motion<double>, Motion<double>> frame_twists(const Connection& c, const Directions& along) const;
-  void add_frame_gradients(const Connection& c, const Force<double>& by_P, const Force<double>& by_S,
+  void add_frame_gradients(const Connection& c, const Force<double>& P_bar, const Force<double>& S_bar,
                            View<double, 2> predecessor_frame, View<double, 2> successor_frame) const;
   void joint_jvp(const Connection& c, const Directions& along, View<double, 2> force, View<double> row) const;
-  void joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u, const Gradients& by) const;
+  void joint_vjp(const Connection& c, View<const double, 2> y, View<const double> u, const Gradients& g) const;
 
   Inertias of_;
   model::ExternalForces loads_;

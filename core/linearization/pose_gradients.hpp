@@ -1,8 +1,9 @@
 // Reverse mode of steps on poses, the maps `pose_derivatives` and `moved` of model/poses.hpp: gradients g of some
-// scalar by what a map returns become gradients by what it takes, (dy/dx)' g.
+// scalar in what a map returns become gradients in what it takes, (dy/dx)' g. x_bar is the gradient in x:
+// Griewank and Walther (2008), sec. 3.2.
 //
-// Poses change by twists (a, b) in body coordinates, dx = R b, dq = q (0, a) / 2; gradients by them are (n, 6). The
-// gradient by p of a scalar with the gradient g by q p is q* g, for multiplication with a unit quaternion q is
+// Poses change by twists (a, b) in body coordinates, dx = R b, dq = q (0, a) / 2; gradients in them are (n, 6). The
+// gradient in p of a scalar with the gradient g in q p is q* g, for multiplication with a unit quaternion q is
 // orthogonal.
 #pragma once
 
@@ -30,12 +31,12 @@ struct Quaternion {
 struct Poses {
   View<const double, 2> position, orientation;
 };
-// Gradients (n, 6) by twists, velocities and accelerations of a state.
+// Gradients (n, 6) in twists, velocities and accelerations of a state.
 struct StateGradients {
   View<double, 2> twist, velocity, acceleration;
 };
 
-// Adds the gradients by a state, from the gradients (n, 7) by
+// Adds the gradients in a state, from the gradients (n, 7) in
 //
 //   y' = (R u, q (0, w / 2)),   y'' = (R (du/dt + w x u), q (-w'w / 4, dw/dt / 2)),
 //
@@ -48,14 +49,14 @@ inline void add_pose_derivative_gradients(View<const double, 2> orientation, Vie
     const auto [dw, du] = Motion<double>::load(&acceleration(i, 0));
     const Mat3<double> R = model::rotation_of(orientation, i);
     const Quaternion conjugate = Quaternion::load(&orientation(i, 0)).conjugate();
-    const Vec3<double> g1 = transpose_times(R, Vec3<double>::load(&rate(i, 0)));       // by u
-    const Vec3<double> g2 = transpose_times(R, Vec3<double>::load(&curvature(i, 0)));  // by du + w x u
-    const auto [s1, v1] = conjugate * Quaternion::load(&rate(i, 3));       // by (0, w / 2)
-    const auto [s2, v2] = conjugate * Quaternion::load(&curvature(i, 3));  // by (-w'w / 4, dw / 2)
+    const Vec3<double> g1 = transpose_times(R, Vec3<double>::load(&rate(i, 0)));       // in u
+    const Vec3<double> g2 = transpose_times(R, Vec3<double>::load(&curvature(i, 0)));  // in du + w x u
+    const auto [s1, v1] = conjugate * Quaternion::load(&rate(i, 3));       // in (0, w / 2)
+    const auto [s2, v2] = conjugate * Quaternion::load(&curvature(i, 3));  // in (-w'w / 4, dw / 2)
     const double p = -0.25 * dot(w, w);
-    const Vec3<double> by_rotation = cross(u, g1) + cross(du + cross(w, u), g2) + 0.25 * (cross(w, v1) - s1 * w) +
+    const Vec3<double> rotation_bar = cross(u, g1) + cross(du + cross(w, u), g2) + 0.25 * (cross(w, v1) - s1 * w) +
                                      0.5 * (p * v2 - 0.5 * s2 * dw + 0.5 * cross(dw, v2));
-    by_rotation.add_to(&out.twist(i, 0));
+    rotation_bar.add_to(&out.twist(i, 0));
     (0.5 * v1 - 0.5 * s2 * w + cross(u, g2)).add_to(&out.velocity(i, 0));
     (g1 + cross(g2, w)).add_to(&out.velocity(i, 3));
     (0.5 * v2).add_to(&out.acceleration(i, 0));
@@ -72,13 +73,13 @@ struct PoseCurve {
   View<const double, 2> position, orientation;  // at the start
   View<const double, 2> rate, pose_curvature, rate_curvature;
 };
-// Gradients by y', C and c, (n, 7), and by twists at the start, (n, 6).
+// Gradients in y', C and c, (n, 7), and in twists at the start, (n, 6).
 struct CurveGradients {
   View<double, 2> twist, rate, pose_curvature, rate_curvature;
 };
 
-// From gradients by twists and velocities at the end of the curve: adds those by twists at the start and by y', fills
-// those by C and c.
+// From gradients in twists and velocities at the end of the curve: adds those in twists at the start and in y', fills
+// those in C and c.
 inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2> twist, View<const double, 2> velocity,
                             const CurveGradients& out) {
   const double half_square = 0.5 * h * h;
@@ -92,18 +93,18 @@ inline void moved_gradients(const PoseCurve& of, double h, View<const double, 2>
     const Vec3<double> u = transpose_times(R, Vec3<double>::load(rate) + h * Vec3<double>::load(c));
     const auto [a, b] = Motion<double>::load(&twist(i, 0));
     const auto [w_bar, u_bar] = Motion<double>::load(&velocity(i, 0));
-    const Vec3<double> by_velocity = R * u_bar, by_position = R * b;  // by x' + h c_x, x_1
-    const Vec3<double> by_rotation = a + cross(u_bar, u) - k * (spin.s * w_bar + cross(spin.v, w_bar));
-    const Quaternion by_rate = 2.0 * k * (q * Quaternion{0.0, w_bar});  // by q' + h c_q
-    const Quaternion by_end =                                           // by q_1 / k
-        2.0 * k * (q * Quaternion{0.0, by_rotation}) + (-2.0 * k * k * dot(spin.v, w_bar)) * q;
+    const Vec3<double> velocity_bar = R * u_bar, position_bar = R * b;  // in x' + h c_x, x_1
+    const Vec3<double> rotation_bar = a + cross(u_bar, u) - k * (spin.s * w_bar + cross(spin.v, w_bar));
+    const Quaternion rate_bar = 2.0 * k * (q * Quaternion{0.0, w_bar});  // in q' + h c_q
+    const Quaternion end_bar =                                           // in q_1 / k
+        2.0 * k * (q * Quaternion{0.0, rotation_bar}) + (-2.0 * k * k * dot(spin.v, w_bar)) * q;
     const auto add = [](const Vec3<double>& x, const Quaternion& p, double* sum) { x.add_to(sum), p.add_to(sum + 3); };
-    add(h * by_position + by_velocity, h * by_end + by_rate, &out.rate(i, 0));
+    add(h * position_bar + velocity_bar, h * end_bar + rate_bar, &out.rate(i, 0));
     std::fill_n(&out.pose_curvature(i, 0), 7, 0.0), std::fill_n(&out.rate_curvature(i, 0), 7, 0.0);
-    add(half_square * by_position, half_square * by_end, &out.pose_curvature(i, 0));
-    add(h * by_velocity, h * by_rate, &out.rate_curvature(i, 0));
-    (0.5 * (start.conjugate() * by_end).v).add_to(&out.twist(i, 0));
-    transpose_times(model::rotation_of(of.orientation, i), by_position).add_to(&out.twist(i, 3));
+    add(half_square * position_bar, half_square * end_bar, &out.pose_curvature(i, 0));
+    add(h * velocity_bar, h * rate_bar, &out.rate_curvature(i, 0));
+    (0.5 * (start.conjugate() * end_bar).v).add_to(&out.twist(i, 0));
+    transpose_times(model::rotation_of(of.orientation, i), position_bar).add_to(&out.twist(i, 3));
   }
 }
 
@@ -138,11 +139,11 @@ inline Displacements displacements(const Poses& start, const Poses& end) {
   return out;
 }
 
-// Angular momenta p (n, 3) of discrete free rotations by t, p = s I t + c t x I t (simulation/variational_step.hpp),
+// Angular momenta p (n, 3) of discrete free rotations in t, p = s I t + c t x I t (simulation/variational_step.hpp),
 // and S'^-1 (n, 3, 3), S = dp/dt; and C = s 1 - c tx (n, 3, 3), so that w . p changes by (C w)' dI t with the inertia.
 struct DiscreteRotations {
   Array<double, 2> momentum;
-  Array<double, 3> inverse_transposed, by_inertia;
+  Array<double, 3> inverse_transposed, inertia_bar;
 };
 
 inline DiscreteRotations discrete_rotation_slopes(View<const double, 3> inertia, View<const double, 2> twist) {
@@ -153,7 +154,7 @@ inline DiscreteRotations discrete_rotation_slopes(View<const double, 3> inertia,
     const simulation::DiscreteRotation of(Mat3<double>::load(&inertia(i, 0, 0)), Vec3<double>::load(&twist(i, 0)));
     of.momentum.store(&out.momentum(i, 0));
     const Mat3<double> S = of.slope(), t = Mat3<double>::skew(of.t), one = Mat3<double>::identity();
-    for (int a = 0; a < 9; ++a) (&out.by_inertia(i, 0, 0))[a] = of.s * one.m[a] - of.c * t.m[a];
+    for (int a = 0; a < 9; ++a) (&out.inertia_bar(i, 0, 0))[a] = of.s * one.m[a] - of.c * t.m[a];
     const Vec3<double> c[3] = {S.column(0), S.column(1), S.column(2)};
     const double scale = 1.0 / dot(cross(c[1], c[2]), c[0]);
     for (int a = 0; a < 3; ++a) {  // columns of S'^-1 are rows of S^-1
@@ -188,7 +189,7 @@ inline Array<double, 2> momenta(View<const double> mass, View<const double, 3> i
   return out;
 }
 
-// Adds the gradients of -p' M m, p and m twists (n, 6), by masses, and by inertias (n, 6): xx yy zz xy xz yz.
+// Adds the gradients of -p' M m, p and m twists (n, 6), in masses, and in inertias (n, 6): xx yy zz xy xz yz.
 inline void add_inertial_gradients(View<const double, 2> p, View<const double, 2> m, View<double> mass,
                                    View<double, 2> inertia) {
   for (Index i = 0; i < p.rows(); ++i) {

@@ -34,13 +34,13 @@ void bind_model(nb::module_& m) {
   def<"momenta(mass, inertia, gravity, position, orientation, velocity)">(
       m, &momenta, "At k times: kinetic energy (k,), that of gravity, and momentum (k, 6) about the world's origin.");
   def_kernel<"elastic_motion(elements, bodies)">(
-      m, &elastic_motion, "Stretches (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
+      m, &elastic_motion, "Deformations z (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
 
   def_kernel<"fill_symmetric_inverses(matrices, inverse)">(m, &fill_symmetric_inverses);
 
-  nb::class_<TimeFunctions> functions(m, "TimeFunctions", "Functions of time that are numbers alone.");
+  nb::class_<TimeFunctions> functions(m, "TimeFunctions", "Functions of time given by parameters.");
   def_members<"__init__(kind, first, parameter)">(functions);
-  def<"fill(time, values)">(functions, &TimeFunctions::fill, "Fill value and derivatives (n, 3) of these.");
+  def<"fill(time, values)">(functions, &TimeFunctions::fill, "Fill values, first and second derivatives (n, 3).");
   functions.attr("OTHER") = int(TimeFunctions::other);
 
   // Structure

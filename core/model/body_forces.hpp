@@ -36,10 +36,10 @@ struct TrackedCoordinates {
   View<const Index> kind;               // type of each coordinate's joint
   View<const double> parameter;
 
-  // The value with as many whole turns as bring it closest to `near`.
+  // The value with as many whole turns as bring it closest to `previous`.
   template <class T>
-  T continued(Index item, const T& value, double near) const {
-    return is_angle[item] ? value - joints::whole_turns(value - T(near)) : value;
+  T unwrapped(Index item, const T& value, double previous) const {
+    return is_angle[item] ? value - joints::whole_turns(value - T(previous)) : value;
   }
   // Difference of a value from a prescribed one, modulo whole turns.
   template <class T>

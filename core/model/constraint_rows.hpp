@@ -1,4 +1,4 @@
-// Columns t of T, or of W, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
+// Columns t of T, or of the active force subspace T_a, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
 #pragma once
 
 #include <cmath>

@@ -4,7 +4,7 @@ namespace sparsebody::model {
 
 namespace {
 
-// f(e) of the deformation at a pose, on any scalar.
+// The deformation e at a pose, on any scalar.
 template <class T>
 void deformation(const ElasticElements& elements, Index k, const Transform<T>& X, T (&e)[6]) {
   if (elements.kind[k] < 0)

@@ -119,7 +119,7 @@ struct ElasticRows {
 // Fills e - e_0 (6) and the rows de/dx (6), in S coordinates.
 void elastic_deformation(const ElasticElements& elements, Index k, const Transform<double>& X, double* e,
                          Force<double>* rows);
-// The change of the wrench (dz/dx)' mu by x.
+// The change of the wrench (dz/dx)' mu with x.
 Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Transform<double>& X, const double* mu);
 
 // Deformations z (n, 6) of all elements, their rates, and rows (n, 6, 2, 6) on the bodies, in body coordinates.

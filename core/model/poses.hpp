@@ -59,8 +59,15 @@ inline void displace(View<const double, 2> position, View<const double, 2> orien
   for (Index i = 0; i < position.rows(); ++i) {
     const auto [w, u] = Motion<double>::load(&twist(i, 0));
     (Vec3<double>::load(&position(i, 0)) + rotation_of(orientation, i) * u).store(&moved.position(i, 0));
-    const double angle = norm(w), s = angle < 1e-8 ? 0.5 : std::sin(0.5 * angle) / angle;
-    multiply_quaternion(&orientation(i, 0), std::cos(0.5 * angle), s * w, &moved.orientation(i, 0));
+    const double x = 0.25 * dot(w, w);  // the square of half the angle
+    double c, s;                        // its cosine, and its sine over the angle
+    if (x < 1e-4) {
+      c = 1.0 - x / 2.0 * (1.0 - x / 12.0 * (1.0 - x / 30.0));
+      s = 0.5 - x / 12.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0));
+    } else {
+      c = std::cos(std::sqrt(x)), s = 0.5 * std::sin(std::sqrt(x)) / std::sqrt(x);
+    }
+    multiply_quaternion(&orientation(i, 0), c, s * w, &moved.orientation(i, 0));
     normalize_quaternion(&moved.orientation(i, 0));
   }
 }

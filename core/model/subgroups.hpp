@@ -12,14 +12,14 @@
 
 namespace sparsebody::model {
 
-// Nodes of a graph in the frame of the first node of their component.
+// Nodes of a graph in the frame of the first node reached of their component.
 struct Placement {
   Array<Index> label, visit_order;  // component, and when the node was reached, breadth first
   Array<double, 3> rotation;  // from the axes of a node to those of its component
   Array<double, 2> offset;    // of the origin of a node
 };
 
-// The edges are joints that do not move; rotation and point are their frames at both ends.
+// The edges are joints that do not move; rotation and point are their frames at both ends. Node `first` is reached first.
 inline Placement placement(Index n, View<const Index, 2> ends, View<const double, 4> rotation,
                            View<const double, 3> point, Index first) {
   Placement out{Array<Index>(n), Array<Index>(n), Array<double, 3>({n, 3, 3}), Array<double, 2>({n, 3})};
@@ -96,11 +96,11 @@ inline bool is_meeting(const Vec3<double>& x, const Vec3<double>& u, const Vec3<
   return std::abs(dot(arm, normal)) / std::sqrt(square) <= tolerance;
 }
 
-// Revolute joints, and heights on their axes of points where these meet other axes or spherical centers.
-// Groups with more joints than `most` are skipped.
-inline std::pair<Array<Index>, Array<double>> crossings(const RotationJoints& joints, Index most, double same) {
+// Revolute joints, and coordinates s along their axes of points where these meet other axes or spherical centers.
+// Tolerance: relative to the size of a group. Groups with more joints than `most` are skipped.
+inline std::pair<Array<Index>, Array<double>> crossings(const RotationJoints& joints, Index most, double tolerance) {
   std::vector<Index> revolute;
-  std::vector<double> height;
+  std::vector<double> position;
   const GraphArrays joints_at = edges_at_nodes(joints.size.size(), joints.groups);
   for (Index group = 0; group < joints.size.size(); ++group) {
     const Indices members = joints_at[group];
@@ -113,14 +113,14 @@ inline std::pair<Array<Index>, Array<double>> crossings(const RotationJoints& jo
       for (const Index b : members) {
         double s = 0.0;
         if (a == b || !is_meeting(load(joints.point, a), load(joints.axis, a), load(joints.point, b),
-                                  load(joints.axis, b), joints.is_spherical[b], same * joints.size[group], same, s))
+                                  load(joints.axis, b), joints.is_spherical[b], tolerance * joints.size[group], tolerance, s))
           continue;
         revolute.push_back(a);
-        height.push_back(s);
+        position.push_back(s);
       }
     }
   }
-  return {revolute, height};
+  return {revolute, position};
 }
 
 // Whether two of the joints on one body have the same center, bodies with more joints than `most` aside.

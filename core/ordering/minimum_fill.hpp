@@ -39,7 +39,7 @@ class MinimumFill {
   }
 
  private:
-  static constexpr std::size_t most_compared = 8;  // nodes that fill in equally little: compared by what comes next
+  static constexpr std::size_t most_compared = 8;  // nodes of equal fill: compared by that of the next elimination
 
   // The scalar entries that eliminating i would add, and the rows of its front.
   void measure(Index i) {

@@ -4,7 +4,7 @@
 // remain of earlier fronts. They are sorted by their leading columns, before which they are zero: in this staircase a
 // reflection of a column covers only the rows that begin at or before it.
 // Davis (2011), ACM TOMS 38, 8 (staircases, and columns that are left out); Schreiber and Van Loan (1989), SIAM J. Sci.
-// Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are changed by products).
+// Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are updated by products).
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class FrontQR {
   static constexpr int lanes = dense::lane_count;
   static constexpr Index panel_columns = 32;
   static constexpr Index panel_rows = 48;   // with fewer rows, or columns after it, a panel costs more than it saves
-  static constexpr Index strip = 192;       // columns that are changed at once
+  static constexpr Index strip = 192;       // columns updated at once
   static constexpr Index parallel_entries = 1 << 16;  // after a panel: 0.4 ms of work, and 0.03 to start a thread
 
   static Index padded(Index n) { return (n + lanes - 1) / lanes * lanes; }
@@ -219,7 +219,7 @@ class FrontQR {
   Index pivot_row_ = 0, end_row_ = 0;  // the rows that can be nonzero in the present column
   Array<double> values_;  // rows of whole registers
   std::vector<double> V_, T_, W_, reflector_, squares_, products_;
-  std::vector<Index> column_;  // what each column was before columns of its group were exchanged
+  std::vector<Index> column_;  // of each position: the column, before the pivoting in its group
 };
 
 }  // namespace sparsebody

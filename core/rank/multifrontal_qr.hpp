@@ -1,8 +1,9 @@
 // Rank-revealing multifrontal QR factorization of A' on a tree of parts of the mechanism.
 //
 // An equation is a row of A' y = 0, six for each body in space. The front of a part holds those of its bodies, on the
-// rows of A that couple it to others. Where parts meet, the rows between them are decided, and orthogonal transformations
-// reduce what remains to at most as many equations as there are such rows. A sweep from body to body is a path of parts;
+// rows of A that couple it to others. Where parts meet, the rows between them are decided: reflections, with column
+// pivoting, find the norm |R_jj| of what each adds to those before, and what remains for its dependence. They leave at
+// most as many equations as there are coupling rows. A sweep from body to body is a path of parts;
 // halves of halves are a binary tree, on which a lattice costs n^1.5 and a decision depends on log n earlier ones.
 // George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8.
 #pragma once
@@ -66,7 +67,7 @@ struct Parts : PartOfRows {
   }
 };
 
-// Decides one part after the other, of which a stack holds what remains.
+// Decides one part after the other; their contribution blocks are on a stack.
 class MultifrontalQR {
  public:
   MultifrontalQR(const Parts& parts, int threads) : p_(parts), front_(threads), slot_(parts.ends.rows(), -1) {}
@@ -90,9 +91,9 @@ class MultifrontalQR {
     front_ = FrontQR(1);
   }
 
-  // Pushes what remains of a part that another one has decided.
+  // Pushes the contribution block of a part that another one has decided.
   void push(const MultifrontalQR& other) {
-    const Remainder& top = other.stack_.back();
+    const Contribution& top = other.stack_.back();
     stack_.push_back({Index(stacked_groups_.size()), Index(stacked_lead_.size()), Index(stacked_values_.size()),
                       top.n_rows, top.n_columns});
     stacked_groups_.insert(stacked_groups_.end(), other.stacked_groups_.begin(), other.stacked_groups_.end());
@@ -101,8 +102,8 @@ class MultifrontalQR {
   }
 
  private:
-  // Remaining equations of a part, on a stack: groups of columns from `group` on, rows of n_columns from `value` on.
-  struct Remainder {
+  // The contribution block of a part, on a stack: groups of columns from `group` on, rows of n_columns from `value` on.
+  struct Contribution {
     Index group, row, value, n_rows, n_columns;
   };
 
@@ -111,7 +112,7 @@ class MultifrontalQR {
     return p_.first_row[j + 1] - p_.first_row[j];
   }
 
-  // [F_1; ..; F_c; B_1; ..], the equations that the c parts below leave and those of the bodies B that are added, on
+  // [F_1; ..; F_c; B_1; ..], the contribution blocks of the c parts below and the equations of the bodies B added, on
   // the rows of A that lead out of the part, sorted by leading columns, so that the front is nearly triangular.
   void assemble(Index part) {
     const Index n_children = p_.n_children[part], base = Index(stack_.size()) - n_children;
@@ -143,7 +144,7 @@ class MultifrontalQR {
     map_.clear();
     following_.assign(n + 1, 0);
     for (Index child = base; child < Index(stack_.size()); ++child) {
-      const Remainder& below = stack_[child];
+      const Contribution& below = stack_[child];
       const Index map = Index(map_.size()), group_end = child + 1 < Index(stack_.size())
                                                             ? stack_[child + 1].group
                                                             : Index(stacked_groups_.size());
@@ -157,7 +158,7 @@ class MultifrontalQR {
     front_.reset(following_[n], n);
     const Index* map = map_.data();
     for (Index child = base; child < Index(stack_.size()); ++child) {
-      const Remainder& below = stack_[child];
+      const Contribution& below = stack_[child];
       const double* values = stacked_values_.data() + below.value;
       for (Index i = 0; i < below.n_rows; ++i, values += below.n_columns) {
         const Index lead = stacked_lead_[below.row + i], to = following_[map[lead]]++;
@@ -214,11 +215,11 @@ class MultifrontalQR {
   const Parts& p_;
   FrontQR front_;
   std::vector<Index> slot_;  // by position: a joint's first column in the front, -1 if it is not there
-  std::vector<Remainder> stack_;
+  std::vector<Contribution> stack_;
   std::vector<Index> stacked_groups_, stacked_lead_;
   std::vector<double> stacked_values_;
   std::vector<Index> groups_, group_start_;  // positions of the joints in the front, and their first columns
-  std::vector<Index> map_, following_;       // columns of what parts below leave; next row, by leading column
+  std::vector<Index> map_, following_;       // columns of contribution blocks; next row, by leading column
   std::vector<double> remainder_;
 };
 
@@ -232,7 +233,7 @@ inline std::vector<Index> independent_parts(const PartTree& tree) {
   return parts;
 }
 
-// |R_jj| of every row of A: what is left of it beside the rows decided before. A row is decided in the smallest part
+// |R_jj| of every row of A: the norm of its part orthogonal to the rows decided before. A row is decided in the smallest part
 // that holds all its bodies; of several, joint by joint, the last one first, and the largest remainder of a joint
 // first. So all rows that a loop makes dependent belong to one joint, and the others stay independent when the
 // mechanism moves. Remainders up to `tolerance` count as zero: the row is dependent, and not used.
@@ -255,10 +256,9 @@ inline Array<double> row_remainders(const PartTree& tree, const PartOfRows& part
   return remainders;
 }
 
-// Estimated flops of that: k reflections of an (m, n) front take 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3, Golub and Van Loan
-// (2013), sec. 5.2.2. m are the equations that the parts below leave, n the rows decided in a part and those that lead
-// out of it. It leaves min(w, max(e - d, 6)): w rows lead out, e are its
-// equations, each of the d rows decided uses up one (Maxwell's count), the six of a rigid motion remain.
+// Estimated flops of `row_remainders`: k reflections of an (m, n) front take 4 m n k - 2 (m + n) k^2 + 4 k^3 / 3, Golub
+// and Van Loan (2013), sec. 5.2.2; m counts its equations, n the d rows decided and the w rows that lead out. It leaves
+// min(w, max(m - d, 6)) equations: each row decided uses up one (Maxwell's count), the six of a rigid motion remain.
 inline double remainder_flops(const PartTree& tree, const PartOfRows& part_of_rows) {
   const auto& [rows, ends, first_row, sizes] = part_of_rows;
   const Index n = tree.parent.size();

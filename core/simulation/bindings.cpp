@@ -6,7 +6,7 @@ namespace sparsebody {
 using namespace simulation;
 
 template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, LargestErrors, Tableau, Control,
-                Retraction, Pivot, StepStart, StepEnd, StepLimits, Passed, BodyInertias> Struct>
+                Retraction, Pivot, StepStart, StepEnd, StepLimits, StepSequence, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {

@@ -72,10 +72,10 @@ void bind_simulation_implicit(nb::module_& m) {
       },
       "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries of equal indices add up.");
   def_kernel<"set_joint_rows()">(
-      type, &Equations::set_joint_rows, "Set the rows A of joints, and the derivatives E of their errors by twists.");
+      type, &Equations::set_joint_rows, "Set the rows A of joints, and the derivatives E of their errors in twists.");
   def_kernel<"row_products(motion, row)">(type, &Equations::row_products, "Fill A m of motions.");
   def_kernel<"add_error_forces(u, force, predecessor_frame, successor_frame)">(
-      type, &Equations::add_error_forces, "Add E' u, and gradients of u . delta by joint frames.");
+      type, &Equations::add_error_forces, "Add E' u, and gradients of u . delta in joint frames.");
   def_kernel<"assemble_acceleration_errors(error)">(
       type,
       [](Equations& self, View<double> error) {

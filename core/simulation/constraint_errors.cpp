@@ -24,17 +24,34 @@ SB_INLINE BodyMotion<InSpace<Lanes>> gather(const double* const (&of)[n_lanes]) 
   return {Mat3<Lanes>::load(numbers), Vec3<Lanes>::load(numbers + 9), Motion<Lanes>::load(numbers + 12)};
 }
 
+// Stores m numbers of each joint of a batch from its first row on.
+template <int m>
+SB_INLINE void scatter(const Lanes (&numbers)[m], const JointBatch& batch, View<const Index> first_row, View<double> to) {
+  double unused[m], *rows[n_lanes];
+  for (int lane = 0; lane < n_lanes; ++lane)
+    rows[lane] = batch.first + lane < batch.end ? &to[first_row[batch.first + lane]] : unused;
+  store_lanes<m>(numbers, {rows[0], rows[1], rows[2], rows[3]});
+}
+
 // Fills delta and T' v_J of a batch of joints, from pointers to the motions of its predecessors p and successors s.
 template <int n>
 SB_INLINE void fill_batch(const model::JointTable& joints, const JointBatch& batch, const double* const (&p)[n_lanes],
                           const double* const (&s)[n_lanes], View<double> delta, View<double> velocity) {
   const bool fills_position = delta.size() > 0, fills_velocity = velocity.size() > 0;
-  double by_joint[n_lanes][18];
   const auto motion = model::joint_motion(load(batch.X_P), load(batch.X_S), gather<n>(p), gather<n>(s));
-  Lanes numbers[18];
-  motion.X.E.store(numbers), motion.X.r.store(numbers + 9), motion.v_J.store(numbers + 12);
-  store_lanes<n>(numbers, {by_joint[0], by_joint[1], by_joint[2], by_joint[3]});
   visit_joint(int(joints.kind[batch.first]), 0.0, [&]<class J>(const J&) {
+    if constexpr (requires(Lanes* delta) { J::small_error(motion.X, delta); }) {
+      Lanes error[6 - J::info.n_velocities], rate[6 - J::info.n_velocities];
+      if (!fills_position || J::small_error(motion.X, error)) {
+        if (fills_position) scatter(error, batch, joints.first_row, delta);
+        if (fills_velocity) J::constraint_velocities(motion.v_J, rate), scatter(rate, batch, joints.first_row, velocity);
+        return;
+      }
+    }
+    double by_joint[n_lanes][18];
+    Lanes numbers[18];
+    motion.X.E.store(numbers), motion.X.r.store(numbers + 9), motion.v_J.store(numbers + 12);
+    store_lanes<n>(numbers, {by_joint[0], by_joint[1], by_joint[2], by_joint[3]});
     for (Index j = batch.first; j < batch.end; ++j) {
       const Index lane = j - batch.first, first = joints.first_row[j];
       const Transform<double> X{Mat3<double>::load(by_joint[lane]), Vec3<double>::load(by_joint[lane] + 9)};

@@ -174,13 +174,13 @@ struct StageState {
 struct StepLimits {
   double least_pivot;               // of all stages
   double most_correction;           // of velocities, relative
-  double passed_ratio, small_pivot;  // a pose is passed where a pivot is below both: this share of the one before the step, and that value
+  double passed_ratio, small_pivot;  // a singular pose was passed if the pivot is below both: this share of the one before the step, and that value
   double exchange_ratio;             // of the largest pivot at ends of steps so far; below it other rows may do better
   double most_violation;             // of rows that are left out
 };
 
 // Several steps that broke no limits, and the ends of k of them: of all, or of the last one.
-struct Passed {
+struct StepSequence {
   Index n_steps = 0;
   bool starts_closed;  // whether the next step closes its stages
   double largest_pivot;
@@ -202,7 +202,7 @@ struct EndNumbers {
     add(end.position, position), add(end.orientation, orientation), add(end.velocity, velocity);
     add(end.coordinate, coordinate), add(end.acceleration, acceleration);
   }
-  void store(Index n_bodies, Index n_coordinates, Passed& to) const {
+  void store(Index n_bodies, Index n_coordinates, StepSequence& to) const {
     const auto array = [n_bodies](const std::vector<double>& numbers, Index width) {
       const Index k = Index(numbers.size()) / std::max(n_bodies * width, Index(1));
       return Array<double, 3>(View<const double, 3>(numbers.data(), {k, n_bodies, width}));
@@ -227,8 +227,8 @@ class ExplicitSteps {
       : e_(evaluation), left_out_(left_out), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
         inverse_tolerance_(tolerance.size()), correctable_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
         right_(n_unknowns), left_out_gamma_(left_out.rows.shape(0)), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
-        trial_velocity_error_(joints.n_rows()), pivot_(independent_rows.size()), least_pivot_(independent_rows.size()),
-        largest_pivot_(independent_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
+        trial_velocity_error_(joints.n_rows()), inverse_square_(independent_rows.size()), least_inverse_square_(independent_rows.size()),
+        largest_inverse_square_(independent_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
         curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     for (const Index k : independent_rows) correctable_[k] = inverse_tolerance_[k];
@@ -272,8 +272,8 @@ class ExplicitSteps {
     StepEnd end = begin(from, n_stages);
     curves_.begin(start, from.acceleration);
     StageState s(n);
-    std::fill(least_pivot_.begin(), least_pivot_.end(), std::numeric_limits<double>::infinity());
-    std::fill(largest_pivot_.begin(), largest_pivot_.end(), 0.0);
+    std::fill(least_inverse_square_.begin(), least_inverse_square_.end(), std::numeric_limits<double>::infinity());
+    std::fill(largest_inverse_square_.begin(), largest_inverse_square_.end(), 0.0);
     for (Index k = 0; k < n_stages; ++k) {
       curves_.move(tableau.pose[k], tableau.rate[k], tableau.node[k] * h, s.position, s.orientation, s.velocity);
       to_time(from, k, tableau.node[k]);
@@ -303,19 +303,19 @@ class ExplicitSteps {
   // Takes steps from `time` to `ends` while they break no limits, for at most 20 ms, so that Python can handle signals.
   // Stages are open; where open stages fail they are closed, in the next step as well. pivot: the smallest at the start;
   // largest_pivot: the largest such one so far.
-  Passed take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
+  StepSequence take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
                     View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
     constexpr auto patience = std::chrono::milliseconds(20);
     const auto begin = std::chrono::steady_clock::now();
-    Passed passed{0, starts_closed, largest_pivot, {}, {}, {}, {}, {}, {}};
+    StepSequence taken{0, starts_closed, largest_pivot, {}, {}, {}, {}, {}, {}};
     StepEnd end;
     ends_.clear();
-    while (passed.n_steps < ends.size() && !(pivot < limits.exchange_ratio * passed.largest_pivot)) {
-      start_time_ = time, end_time_ = ends[passed.n_steps];
+    while (taken.n_steps < ends.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot)) {
+      start_time_ = time, end_time_ = ends[taken.n_steps];
       const double h = end_time_ - start_time_;
       StepEnd next;
-      if (!passed.starts_closed) next = step(from, open, false, false, h);
+      if (!taken.starts_closed) next = step(from, open, false, false, h);
       if (next.status == StepEnd::open) next = step(from, closed, true, false, h);
       const bool is_closed = next.status == StepEnd::closed || next.status == StepEnd::sensitive;
       if (!is_closed || next.worst.sine < limits.least_pivot || !(largest(next.velocity) < most_value) ||
@@ -324,18 +324,18 @@ class ExplicitSteps {
           (pivot < most_value && next.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)) ||
           !(left_out_violation() <= limits.most_violation))
         break;
-      time = ends[passed.n_steps++];
-      passed.starts_closed = next.status != StepEnd::closed;
-      passed.last = next.last, pivot = next.last.sine, passed.largest_pivot = std::max(pivot, passed.largest_pivot);
+      time = ends[taken.n_steps++];
+      taken.starts_closed = next.status != StepEnd::closed;
+      taken.last = next.last, pivot = next.last.sine, taken.largest_pivot = std::max(pivot, taken.largest_pivot);
       end = std::move(next);
       if (keeps_all) ends_.append(end);
       from.bodies = {end.position.view(), end.orientation.view(), end.velocity.view()};
       from.coordinate = end.coordinate.view(), from.acceleration = end.acceleration.view();
       if (std::chrono::steady_clock::now() - begin > patience) break;
     }
-    if (!keeps_all && passed.n_steps > 0) ends_.append(end);
-    ends_.store(e_.n_bodies(), from.coordinate.size(), passed);
-    return passed;
+    if (!keeps_all && taken.n_steps > 0) ends_.append(end);
+    ends_.store(e_.n_bodies(), from.coordinate.size(), taken);
+    return taken;
   }
 
  protected:
@@ -356,8 +356,8 @@ class ExplicitSteps {
     if (from.time.size() > 0) {
       time_ = from.time[k];
     } else {
-      const volatile double passed = node * (end_time_ - start_time_);  // rounded, no fused multiply-add: the times of ExplicitSteps._functions, bit for bit
-      time_ = node > last_node ? end_time_ : start_time_ + passed;
+      const volatile double elapsed = node * (end_time_ - start_time_);  // rounded, no fused multiply-add: the times of ExplicitSteps._functions, bit for bit
+      time_ = node > last_node ? end_time_ : start_time_ + elapsed;
     }
     if (from.functions.size() == 0) return;
     const View<const double, 2> functions = from.functions[k];
@@ -388,18 +388,18 @@ class ExplicitSteps {
     return h * most / speed;
   }
   void follow_pivots() {
-    const Index n = pivot_.size();
-    double *least = least_pivot_.data(), *largest = largest_pivot_.data();
-    const double* pivot = pivot_.data();
+    const Index n = inverse_square_.size();
+    double *least = least_inverse_square_.data(), *largest = largest_inverse_square_.data();
+    const double* newest = inverse_square_.data();
     for (Index k = 0; k < n; ++k) {
-      least[k] = std::min(least[k], pivot[k]);
-      largest[k] = std::max(largest[k], pivot[k]);
+      least[k] = std::min(least[k], newest[k]);
+      largest[k] = std::max(largest[k], newest[k]);
     }
   }
   // The largest relative change of a row's pivot from one stage to another.
   double pivot_change() const {
     double least = 1.0;
-    for (const Index k : loop_rows_) least = std::min(least, least_pivot_[k] / largest_pivot_[k]);
+    for (const Index k : loop_rows_) least = std::min(least, least_inverse_square_[k] / largest_inverse_square_[k]);
     return 1.0 - std::sqrt(std::max(least, 0.0));
   }
   // Whether open stages add too much to the error of the step, by an estimate that takes y'' of the last stage for that of
@@ -462,7 +462,7 @@ class ExplicitSteps {
   }
   Pivot smallest() {
     if (independent_rows_.size() == 0) return {};
-    const auto [sine, row] = smallest_pivot(e_, pivot_);
+    const auto [sine, row] = smallest_pivot(e_, inverse_square_);
     return {sine, row >= 0 ? independent_rows_[row] : row};
   }
   // At the newest state.
@@ -561,7 +561,7 @@ class ExplicitSteps {
   double length_, negligible_speed_;
   View<const Index> independent_rows_, loop_rows_;
   Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
-  Array<double> pivot_, least_pivot_, largest_pivot_;  // inverse squares of the pivots of all rows: at the newest stage; their least and largest so far in the step
+  Array<double> inverse_square_, least_inverse_square_, largest_inverse_square_;  // of the pivots of all rows: at the newest stage, extremes in the step
   Array<double, 2> twists_;
   model::MotionList motions_;
   StageCurves curves_;

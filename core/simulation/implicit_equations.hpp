@@ -8,10 +8,9 @@
 //   [J  A'] [   d    ]     [force residual]
 //   [A  -C] [d lambda] = - [ row residual ],   J = (b M + c D) T^-1 + K.
 //
-// A joint exerts a wrench w = T lambda on the successor, in S coordinates. With the relative twist x = X_s d_s - X_p
-// d_p the forces on the bodies change by X_s' (dw/dq x) on the successor and by -X_p' (x x* w + dw/dq x) on the
-// predecessor. So J couples bodies; shears G and Y, chosen joint by joint, move what lies in the span of T into
-// multipliers and rows:
+// A joint exerts -w on the successor, w = T lambda in S coordinates. With the relative twist x = X_s d_s - X_p d_p the
+// force residuals change by X_s' (dw/dq x) on the successor and by -X_p' (x x* w + dw/dq x) on the predecessor. So J
+// couples bodies; shears G and Y, chosen joint by joint, move what lies in the span of T into multipliers and rows:
 //
 //   [1 Y] [J  A'] [1  ]   [H  A']
 //   [  1] [A  -C] [G 1] = [A  -C] + R.
@@ -77,7 +76,7 @@ struct Triplets {
   }
 };
 
-// A spring's or damper's column W and its numbers.
+// A spring's or damper's column T_a and its numbers.
 struct Spring {
   Index index;
   double stiffness, damping, w[6];
@@ -93,7 +92,7 @@ template <class T>
 struct ConnectionTerms {
   Transform<T> X_s, X_p;  // from the bodies to S
   Motion<T> v_J;
-  Force<T> wrench;        // T lambda + W mu, mu the forces of springs and dampers on coordinates
+  Force<T> wrench;        // T lambda + T_a mu, mu the forces of springs and dampers on coordinates
   int n_rows = 0;
   T rows[6][6];           // the columns of T, or dz/dx
   T delta[7];             // position errors, or z + D dz/dt
@@ -138,11 +137,11 @@ class Equations {
   // Adds the whole [J A'; A -C] as K + c D + b M. Rows of elements are the derivatives of their residuals; so are those
   // of joints if `exact_rows`, in place of A, which is the derivative only where joints are closed.
   void assemble(Triplets& out, bool exact_rows);
-  // Sets the rows A of joints and the derivatives E of their errors by twists, which are A where joints are closed.
+  // Sets the rows A of joints and the derivatives E of their errors in twists, which are A where joints are closed.
   void set_joint_rows();
   // Fills A m (n_rows,) of motions m (n, 6) by the newest rows.
   void row_products(View<const double, 2> motion, View<double> row) const;
-  // Adds E' u (n, 6), and the gradients of u . delta by twists of joint frames in their own axes if there are rows.
+  // Adds E' u (n, 6), and the gradients of u . delta in twists of joint frames in their own axes if there are rows.
   void add_error_forces(View<const double> u, View<double, 2> force, View<double, 2> predecessor_frame = {},
                         View<double, 2> successor_frame = {}) const;
   // What `assemble` adds, of r = d/dt (T' v_J) of the rows of joints, A a - gamma as K q + D v + M a, at the present

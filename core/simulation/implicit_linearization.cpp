@@ -215,7 +215,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     double share = 1.0;
     while (!cholesky(6, (root_[i] = used).m) && share > 0.0) {  // NaN never is
       share -= 0.25;
-      used = share * symmetric + (1.0 - share) * (b * body_matrices(i).M);
+      used = share * symmetric + (1.0 - share) * (b * body_matrices(i).M);  // c D + K scaled down
     }
     invert<6>(root_[i].m);
     H[i] = H[i] - used;

@@ -1,4 +1,5 @@
-// Terms of the joints and elements at the end of an implicit step.
+// Terms of joints and elements at the end of an implicit step: errors delta, rows T', and w = T lambda + T_a mu, which is
+// exerted on the predecessor and -w on the successor, with its rate dw/dx, x a twist of S.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace sparsebody::implicit {
 
 using Directions = Dual<6>;
-// With derivatives by the twists of predecessor and successor, then by the changes of their velocities.
+// With derivatives in the twists of predecessor and successor, then in the changes of their velocities.
 using OfBoth = Dual<24>;
 
 // Sum of columns times numbers.
@@ -21,6 +22,7 @@ Force<S> combination(const std::array<Force<S>, n>& columns, const Number* facto
   return w;
 }
 
+// Adds dw/dx.
 inline void add_rates(const Force<Directions>& w, Matrix6& rate) {
   Directions part[6];
   w.store(part);
@@ -48,7 +50,8 @@ decltype(auto) Equations::motion(Index body, [[maybe_unused]] int side) const {
   }
 }
 
-// Adds what springs, dampers, efforts and prescribed motions do to the coordinates of a joint.
+// Adds T_a mu, mu = k (q - q_0) + d dq/dt - tau of springs, dampers and efforts on the coordinates q of a joint, and the
+// rows and multipliers of prescribed motions.
 template <class T>
 [[gnu::noinline]] void Equations::add_coordinates(Index j, const Transform<T>& pose, bool with_rate,
                                                   ConnectionTerms<T>& terms) {
@@ -59,33 +62,33 @@ template <class T>
     if constexpr (info.n_velocities > 0) {
       T q[info.n_positions], mu[info.n_velocities] = {};
       joint.coordinates(pose, q);
-      const auto W = joints::active_force_subspace(joint, pose);
+      const auto T_a = joints::active_force_subspace(joint, pose);
       for (Index a = first_item_[j]; a < first_item_[j + 1]; ++a) {
         const Index item = items_[a], k = tracked.index[item], row = tracked.row[item];
         T value(0.0);
         if constexpr (info.n_scalars > 0)
           if (k >= info.n_velocities - info.n_scalars) value = q[k + info.n_positions - info.n_velocities];
-        value = tracked.continued(item, value, start_.coordinate[item]);
+        value = tracked.unwrapped(item, value, start_.coordinate[item]);
         if constexpr (std::is_same_v<T, double>) end_.coordinate[item] = value;
         if (row >= 0) {
           const Index local = row - tables_.joints.first_row[j];
           terms.delta[local] = tracked.prescribed_error(item, value, inputs_.prescribed[prescribed_of_item_[item]]);
-          W[k].store(terms.rows[local]);
+          T_a[k].store(terms.rows[local]);
           mu[k] = mu[k] + T(end_.multiplier[row]);
         }
         for (Index b = first_spring_[item]; b < first_spring_[item + 1]; ++b) {
           const Index spring = springs_of_item_[b];
           const double stiffness = springs.stiffness[spring], damping = springs.damping[spring];
-          mu[k] = mu[k] + stiffness * (value - T(springs.rest[spring])) + damping * dot(terms.v_J, W[k]) -
+          mu[k] = mu[k] + stiffness * (value - T(springs.rest[spring])) + damping * dot(terms.v_J, T_a[k]) -
                   T(inputs_.joint_effort[spring]);
           if constexpr (std::is_same_v<T, double>) {
             if (!with_rate) continue;
             terms.springs.push_back({spring, stiffness, damping, {}});
-            W[k].store(terms.springs.back().w);
+            T_a[k].store(terms.springs.back().w);
           }
         }
       }
-      terms.wrench += combination(W, mu);
+      terms.wrench += combination(T_a, mu);
       if constexpr (std::is_same_v<T, double>) {
         if (!with_rate) return;
         if (!terms.has_rate) terms.wrench_rate = {};

@@ -27,6 +27,17 @@ struct Lanes {
 };
 SB_INLINE double inverse_sqrt(double a) { return 1.0 / std::sqrt(a); }
 
+// Whether a < b, in all lanes.
+template <class T>
+SB_INLINE bool all_less(const T& a, const T& b) { return a < b; }
+SB_INLINE bool all_less(const Lanes& a, const Lanes& b) {
+  double of[2][n_lanes];
+  a.v.store(of[0]), b.v.store(of[1]);
+  bool is_less = true;
+  for (int k = 0; k < n_lanes; ++k) is_less &= of[0][k] < of[1][k];
+  return is_less;
+}
+
 // Makes rows of four by four numbers columns.
 template <class Row>
 SB_INLINE void transpose(Row (&row)[n_lanes]) {

@@ -35,7 +35,7 @@ void bind_tree(nb::module_& m) {
   def<"loop_labels(parent, ends)">(m, &loop_labels);
   def_kernel<"rows_to_links(links, motion, ends, rows)">(m, &rows_to_links);
   def_kernel<"fill_loop_blocks(links, motion, ends, rows, row_start, column_in_block, values)">(m, &fill_loop_blocks);
-  def_kernel<"free_lengths(A, row, bodies, inverse_inertia)">(m, &free_lengths);
+  def_kernel<"row_norms(A, row, bodies, inverse_inertia)">(m, &row_norms);
   def_kernel<"loop_violation(blocks, first_row, K, k, x, acceleration)">(m, &loop_violation);
 
   def_kernel<"eliminate(K, k, is_independent, tolerance, row_order, column_order)">(m, &eliminate);

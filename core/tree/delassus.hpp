@@ -3,7 +3,7 @@
 //
 // X has entries from the joints of a loop to the world, so that A couples loops whose paths to the world have a
 // common joint, and no others: groups of them. Its columns are sorted by the bodies that the loops end at, so that
-// those of each row are consecutive, [low, high); others are not touched.
+// those of each row are consecutive, [low, high), and only these are computed.
 #pragma once
 
 #include <algorithm>

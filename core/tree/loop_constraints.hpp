@@ -129,8 +129,8 @@ inline void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<
   }
 }
 
-// sqrt(A I^-1 A') of rows `row` of A with both bodies free, an upper bound of sqrt(K H^-1 K') of the tree.
-inline Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, View<const LoopEnds> bodies,
+// Norms sqrt(A I^-1 A') of rows `row` of A, upper bounds of sqrt(K H^-1 K'): bodies free instead of on the tree.
+inline Array<double> row_norms(View<const LoopRow> A, View<const Index> row, View<const LoopEnds> bodies,
                                   View<const double, 3> inverse_inertia) {
   Array<double> length(row.size());
   for (const Index r : range(0, row.size())) {

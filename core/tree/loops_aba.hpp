@@ -24,7 +24,7 @@ namespace sparsebody::tree {
 struct FrontStep {
   using Element = Index;
   enum : Index { link = 0, loop = 1 };
-  enum : Index { world = -1, owner = -2 };  // parent_slot: there are no rows; the link's own are the parent's next
+  enum : Index { world = -1, renamed = -2 };  // parent_slot: none; the link's own, as its rows become the parent's
   Index kind, node;                         // a link or a loop, and its number
   Index base, stride, width;  // F begins at base, its rows are `stride` numbers apart, of which `width` are in use
   Index slot, parent_slot;    // first rows of the node, and of its parent
@@ -35,7 +35,7 @@ struct FrontStep {
   Index n_pivots() const { return (this + 1)->first_pivot - first_pivot; }
 };
 
-// A front whose rows `pairs` are added here.
+// A front whose rows `pairs` are added here (extend-add).
 struct FrontJoin {
   using Element = Index;
   Index base, stride, side, first_pair;
@@ -190,7 +190,7 @@ inline void factorize_fronts(const Links& links, const FrontPlan& plan, const Tr
     const front_ldl::PivotRows pivots = fronts.factor(step);
     const Index slot = step.slot;
     if (step.is_new) std::fill_n(front.F, step.stride * step.stride, 0.0);
-    plan.for_joins(at, [&](const FrontJoin& join, View<const RowPair> pairs) {  // fronts that meet are added up
+    plan.for_joins(at, [&](const FrontJoin& join, View<const RowPair> pairs) {  // extend-add
       for (const auto& [from, to] : pairs) {
         const double* source = fronts.F.data() + join.base + from * join.stride;
         for (const auto& [column_from, column_to] : pairs) front.row(to)[column_to] += source[column_from];
@@ -213,7 +213,7 @@ inline void factorize_fronts(const Links& links, const FrontPlan& plan, const Tr
     }
     if (step.parent_slot != FrontStep::world) front.shift(slot, motion.X(step.node).d);
     if (step.parent_slot >= 0) front.merge(slot, step.parent_slot);
-    if (step.parent_slot != FrontStep::owner) front.clear(slot, link_size);
+    if (step.parent_slot != FrontStep::renamed) front.clear(slot, link_size);
   }
 }
 
@@ -246,7 +246,7 @@ inline double solve_fronts(const Links& links, const FrontPlan& plan, const Tree
     if (step.parent_slot != FrontStep::world) motion.X(step.node).to_parent(Force::load(own)).store(own);
     if (step.parent_slot >= 0)
       for (Index e = 0; e < link_size; ++e) g[step.parent_slot + e] += own[e];
-    if (step.parent_slot != FrontStep::owner) std::fill_n(own, link_size, 0.0);
+    if (step.parent_slot != FrontStep::renamed) std::fill_n(own, link_size, 0.0);
   }
   double largest = 0.0;
   for (Index at = n_steps - 1; at >= 0; --at) {  // root to leaves
@@ -315,7 +315,7 @@ struct ProximalWork {
 
 constexpr int most_iterations = 30;
 constexpr double step_tolerance = 1e-12;     // of accelerations, relative to the largest
-constexpr double best_rate = 1e-3;           // least rate of convergence assumed: the softest motions converge last
+constexpr double best_rate = 1e-3;           // least rate assumed: the components of A's least singular values converge last
 constexpr double stall_rate = 0.5;           // iterations that converge more slowly than this count as stalls,
 constexpr int most_stalls = 2;               // more of which need a larger mu
 constexpr double rounding_tolerance = 1e-9;  // steps below this that do not shrink are rounding errors

@@ -13,7 +13,7 @@ namespace sparsebody::tree {
 template <class J>
 concept MovesAlongAxes = requires { J::axes; };
 
-// S and W of such an axis in world axes.
+// S and T_a of such an axis in world axes.
 inline Motion along(const Mat3& axes, int axis) {
   return axis < 3 ? Motion{axes.column(axis), {}} : Motion{{}, axes.column(axis - 3)};
 }
@@ -143,10 +143,10 @@ inline PlacedLink place_link(const Links& links, const BodyStates& bodies, const
       const Transform X = frames.pose();
       const Motion own = frames.to_S(v_J);
       const auto columns = joint.motion_subspace(X);
-      const auto W = active_force_subspace(joint, X);
-      for (std::size_t k = 0; k < W.size(); ++k) {
+      const auto T_a = active_force_subspace(joint, X);
+      for (std::size_t k = 0; k < T_a.size(); ++k) {
         S[k] = frames.to_world(columns[k]);
-        qd[k] = dot(own, W[k]);  // qd = W' v_J
+        qd[k] = dot(own, T_a[k]);  // qd = T_a' v_J
       }
       if constexpr (requires { joint.drift(X, own); }) c_J = frames.to_world(joint.drift(X, own));
     }
@@ -222,7 +222,7 @@ void translation_rates(const J& joint, const Vec3& p, Vec3& rate, Vec3& second) 
   }
 }
 
-// qd = W' v_J and qdd = W' (dv_J/dt - (dS/dt) qd), seen from S, of positions with these first and second derivatives;
+// qd = T_a' v_J and qdd = T_a' (dv_J/dt - (dS/dt) qd), seen from S, of positions with these first and second derivatives;
 // quaternions may have any length, and change it.
 inline void velocities_of_rates(const Links& links, View<const double> q, View<const double> rate,
                                 View<const double> second, View<double> qd, View<double> qdd) {
@@ -253,8 +253,8 @@ inline void velocities_of_rates(const Links& links, View<const double> q, View<c
       v.linear = X.E * r_rate;
       a.linear = X.E * r_second - cross(v.angular, v.linear);  // dE/dt = -w x E
       a = a - drift(joint, X, v);
-      const auto W = active_force_subspace(joint, X);
-      for (std::size_t k = 0; k < W.size(); ++k) qd[first + k] = dot(v, W[k]), qdd[first + k] = dot(a, W[k]);
+      const auto T_a = active_force_subspace(joint, X);
+      for (std::size_t k = 0; k < T_a.size(); ++k) qd[first + k] = dot(v, T_a[k]), qdd[first + k] = dot(a, T_a[k]);
     }
   });
 }

@@ -1,8 +1,7 @@
-"""From results to numbers: what inspection, orderings, reactions and loops tell.
+"""Numbers of results: energy, orderings, reactions, loops.
 
-`cost_prediction.py` predicts what factorizations of large lattices take.
-`reactions.py` says which reactions rigid bodies determine; `advice.py` replaces joints
-by such as have more freedoms, and compares the outcome with the original in two poses.
+`cost_prediction.py` predicts time and memory of factorizations of large lattices, `reactions.py`
+the reactions that rigid bodies determine; `advice.py` replaces joints by ones with more freedoms.
 """
 
 import lazy_loader

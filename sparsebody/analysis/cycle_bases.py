@@ -58,7 +58,7 @@ class LoopBasisComparison:
 
     lines: tuple[LoopBasisLine, ...]
     cycles: dict[str, Cycles]  # of the system's joints
-    dimension: int  # joints with rows - nodes + connected parts
+    dimension: int  # joints with rows - nodes + connected components
     is_planar: bool | None  # whether the body-joint graph is; None if faces were not asked for
 
 
@@ -69,7 +69,7 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
     cycles: Cycles | None
     if name in FUNDAMENTAL:
         in_tree_first = np.argsort(tree.tree_index[joints] < 0, kind="stable")
-        is_tree = np.zeros(len(joints), dtype=bool)  # or spans what its free joints span
+        is_tree = np.zeros(len(joints), dtype=bool)  # constrained joints in place of free ones
         is_tree[in_tree_first] = _united(in_tree_first, ends, tree.n_bodies)
         cycles = graph_cycles.fundamental_cycles(system.n_bodies, ends, is_tree)
     elif name == "minimum":
@@ -88,7 +88,7 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
 
 
 def _freedoms(system: System) -> IntArray:
-    """Return the freedoms (n_joints,) that the rows of each joint leave, drives among them."""
+    """Return (n_joints,) freedoms left by the rows of joints and of prescribed motions."""
     return np.maximum(6 - np.diff(system.first_row), 0).astype(np.intp)
 
 

@@ -1,8 +1,8 @@
-"""Costs of elimination orders, ours and other people's, and of the literature's algorithms.
+"""Costs of elimination orders, of the package and of users, and of the literature's algorithms.
 
 An order is admissible if it needs no pivoting (`sparse/elimination_tree.py`); one that is not is
-judged as it is, for factorizations that pivot, and repaired, for those that do not. Algorithms of
-the literature are orders of one matrix: what each costs, counted and timed, and loses.
+compared as it is, for factorizations that pivot, and repaired, for those that do not. Algorithms of
+the literature are orders of one matrix, compared by flops, time and error.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class OrderingComparison:
         structure = self.structure
         if structure is None:
             raise ShapeError("a comparison without a mechanism; use compare_orderings to make one")
-        whole = kkt_structure(structure.system)
-        for candidate in (structure, whole):
+        all_rows = kkt_structure(structure.system)
+        for candidate in (structure, all_rows):
             if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
                 blocks, remark = _in_blocks(candidate.pattern, order)
                 n, joints_in_use = structure.system.n_bodies, structure.joints
@@ -90,12 +90,12 @@ class OrderingComparison:
                 lines = judge_order(structure.pattern, sequence, name, comment, joints)
                 return self.with_lines(*lines)
         sizes = sorted(
-            {n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)}
+            {n for s in (structure, all_rows) for n in (s.pattern.n_blocks, s.pattern.n_rows)}
         )
         raise ShapeError(
             f"the order {name!r} has {len(order)} entries, but {structure.system.name} has "
-            f"{whole.system.n_bodies} bodies and {len(whole.joints)} joints; orders of its blocks "
-            f"or rows have {', '.join(map(str, sizes))}"
+            f"{all_rows.system.n_bodies} bodies and {len(all_rows.joints)} joints; orders of its "
+            f"blocks or rows have {', '.join(map(str, sizes))}"
         )
 
 
@@ -176,7 +176,7 @@ def compared(
 
 
 @dataclass(frozen=True, eq=False)
-class ForeignComparison:
+class MatrixComparison:
     """The orders of a user's matrix; `block` maps its blocks to those of the comparison."""
 
     comparison: OrderingComparison
@@ -186,13 +186,13 @@ class ForeignComparison:
         """Return the order (n_blocks,) of an ordering, in the blocks of the file."""
         return self.block[self.comparison.orders[name]]
 
-    def judged(self, order: IntArray, name: str) -> ForeignComparison:
+    def judged(self, order: IntArray, name: str) -> MatrixComparison:
         """Return the comparison with an order of the blocks or scalar rows of the file."""
         pattern, position = self.comparison.pattern, positions(self.block)
         of_file = BlockPattern(pattern.block_sizes[position], np.zeros((0, 2), dtype=np.intp))
         blocks, remark = _in_blocks(of_file, order)
         lines = judge_order(pattern, position[blocks], name, remark)
-        return ForeignComparison(self.comparison.with_lines(*lines), self.block)
+        return MatrixComparison(self.comparison.with_lines(*lines), self.block)
 
     @property
     def description(self) -> str:
@@ -204,7 +204,7 @@ class ForeignComparison:
         return f"{size}: not a matrix of bodies and joints; times are those of LU with pivoting"
 
 
-def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> ForeignComparison:
+def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> MatrixComparison:
     """Return the predicted cost of orderings for any symmetric matrix.
 
     Parameters
@@ -223,18 +223,18 @@ def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> For
     saddle = saddle_blocks(pattern)
     if saddle is not None:
         bodies_and_joints, block = saddle
-        return ForeignComparison(compared(bodies_and_joints, names), block)
+        return MatrixComparison(compared(bodies_and_joints, names), block)
     names = list(dict.fromkeys(names)) or ordering.available_general_orderings()
     orders = {name: ordering.general_order(pattern, name) for name in names}
     lines = [_line(pattern, order, name) for name, order in orders.items()]
     comparison = OrderingComparison(pattern, by_flops(lines), orders, "")
-    return ForeignComparison(comparison, np.arange(pattern.n_blocks))
+    return MatrixComparison(comparison, np.arange(pattern.n_blocks))
 
 
 def judge_order(
     pattern: Blocks, order: IntArray, name: str, remark: str = "", joints: Sequence[str] = ()
 ) -> tuple[OrderingLine, ...]:
-    """Return a line for an order of blocks, and one more for what it becomes by repair.
+    """Return a line for an order of blocks, and one more for the repaired order.
 
     The `joints` (n_dual,) are names, for the remark on the first one that comes too early.
     """
@@ -252,7 +252,7 @@ def judge_order(
 
 
 def _in_blocks(pattern: Blocks, order: IntArray) -> tuple[IntArray, str]:
-    """Return an order of blocks, and what there is to say about it."""
+    """Return an order of blocks, and a remark on it."""
     blocks, is_whole = block_order(pattern, order)
     return blocks, "" if is_whole else "rows of a block apart: blocks by their last rows"
 
@@ -316,7 +316,7 @@ def compare_algorithms(
     state: State | None = None,
     most_flops: float = MOST_FLOPS,
 ) -> AlgorithmComparison:
-    """Return what the algorithms cost and lose as orders of [D A'; A -eps] in one factorization.
+    """Return costs and errors of the algorithms as orders of [D A'; A -eps] in one factorization.
 
     Constraint rows that depend on others are left out, and rows of A are scaled to one in the
     metric of D^-1. The predicted flops are exactly the counted ones: zeros within blocks count.

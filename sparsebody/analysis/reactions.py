@@ -1,12 +1,12 @@
 """Determined reactions, and the components of joint wrenches that rigid bodies leave open.
 
 Where constraint rows depend on each other, multipliers are unique only up to the null space of A',
-wrenches that balance on every body. A component of a joint's wrench is unique if none of them
-touches it. A wrench w that every joint of a loop can carry may be added to all of them, and no body
-notices. So the redundancy of a loop by itself is the dimension of the wrenches that do no work on
-any freedom of its joints, 6 less the rank of these freedoms as seen from one point. Where the loops
-of a cycle basis account for all dependent rows, their circulations span the null space of A', and
-determine what is unique loop by loop, with no error that grows with the mechanism.
+the states of self-stress. A component of a joint's wrench is unique if it is zero in all of them. A
+wrench w that every joint of a loop can transmit is in equilibrium on each of its bodies. So the
+redundancy of a loop by itself is the dimension of the wrenches that do no work on any freedom of
+its joints, 6 less the rank of these freedoms as seen from one point. Where the loops of a cycle
+basis account for all dependent rows, their circulations span the null space of A', and determine
+what is unique loop by loop, with no error that grows with the mechanism.
 
 Elsewhere random vectors of the null space do: with A_K the independent rows and A_D the redundant
 ones, (y, -w) with A_K' y = A_D' w is one for any w. A component that is zero in a few of them is
@@ -221,7 +221,7 @@ NO_REMEDIES: Remedies = {}
 
 @dataclass(frozen=True, eq=False)
 class ReactionReport:
-    """What is determined of the wrenches on the successors, in S axes, moments about its origin."""
+    """Determined components of the wrenches on the successors, in S axes about its origin."""
 
     joint_names: Names
     carried: BoolArray  # (n_joints, 6) components that the constraints can exert, moments first

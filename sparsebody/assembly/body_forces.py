@@ -30,7 +30,7 @@ def add_joint_wrenches(
 
 @dataclass(frozen=True, eq=False)
 class ElasticMotion:
-    """Stretches z of compliant joints, bushings and beams, and the forces z + D dz/dt on them."""
+    """Deformations z of compliant joints, bushings and beams, and the forces z + D dz/dt."""
 
     value: FloatArray  # (n, 6) z [sqrt(J)], zero beyond the rows of an element
     rate: FloatArray  # (n, 6) dz/dt
@@ -44,7 +44,7 @@ class ElasticMotion:
 
 
 def elastic_motion(system: System, state: State) -> ElasticMotion:
-    """Return the stretches of elastic elements, their rates, and the forces that resist them."""
+    """Return the deformations of elastic elements, their rates, and forces against them."""
     value, rate, rows = model.elastic_motion(system.elastic.arrays, body_arrays(system, state))
     damping = np.einsum("nij,nj->ni", system.elastic.damping, rate)
     return ElasticMotion(value, rate, value + damping, rows)

@@ -62,7 +62,7 @@ def rows_on_bodies(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return rows t' of joints on the bodies, t' v_J, and gamma where d(t' v_J)/dt = 0.
 
-    subspace (n, 6): t', a column of T or W in S coordinates; drift (n,): (dt/dt)' v_J. The rows
+    subspace (n, 6): t', a column of T or T_a in S coordinates; drift (n,): (dt/dt)' v_J. The rows
     (n, 2, 6) act on the predecessor's and the successor's velocity, in body coordinates.
     """
     return model.constraint_rows(

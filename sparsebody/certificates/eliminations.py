@@ -1,4 +1,4 @@
-"""A family of mechanisms by one number: gallery families, or a function of a user's."""
+"""Families of mechanisms of one size parameter, of the gallery or of a user; eliminations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -141,7 +141,7 @@ class Eliminated:
 
     @cached_property
     def labels(self) -> list[subtree_rules.Label]:
-        """What counts of each node."""
+        """Kind and size of each node."""
         return list(zip(self.kinds.tolist(), self.sizes.tolist(), strict=True))
 
 
@@ -172,7 +172,7 @@ def recursed(member: Member, choice: Tree) -> Eliminated:
     elimination = least_elimination(tree)
     graph, sizes, kinds = elimination_graph(elimination)
     front = int(elimination_tree.weighted_counts(graph, sizes).max(initial=0))
-    cost = elimination.numbers, elimination.work
+    cost = elimination.n_factor_entries, elimination.work
     return Eliminated(member, graph, sizes, kinds, *cost, front)
 
 

@@ -1,7 +1,7 @@
 """The algorithms of the literature on arms and trees of revolute and prismatic joints.
 
 An algorithm is a file with a kernel that takes `Links` and a `Motion`, and a line in ALGORITHMS.
-The same kernel runs compiled on floats and, by `counting.interpreted`, on numbers that count.
+The same kernel runs compiled on floats and, by `counting.interpreted`, on operation counters.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The algorithms of the literature: kernels, what they claim, and the table of them all."""
+"""The algorithms of the literature: kernels, their sources and growth, in one table."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,12 +44,11 @@ class Algorithm:
         """
         if wrench is not None and not self.takes_wrenches:
             raise ModelError(
-                f"{self.name} has no place for wrenches on links; leave them out, or take "
-                "luh-walker-paul"
+                f"{self.name} takes no wrenches on links; leave them out, or take luh-walker-paul"
             )
         motion = arm.motion(q, qd, qdd_or_tau, wrench)
         try:
-            if self.is_forward:  # nothing may be without resistance to a joint, to rounding
+            if self.is_forward:  # raises where a joint moves no inertia beyond rounding
                 _ = SpatialOperators(arm.links, motion, arm.n - 1, np.eye(6)).articulated
             with np.errstate(over="ignore", invalid="ignore", divide="raise"):
                 result = self.kernel(arm.links, motion)

@@ -1,6 +1,6 @@
 """Costs of the algorithms over the number of joints: operations, as polynomials, and CPU times.
 
-Operations are counted by running each algorithm on numbers that count.
+Operations are counted by running each algorithm on numbers that count their arithmetic.
 """
 
 import math
@@ -208,7 +208,7 @@ def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
 
 
 def _interpolated(values: Mapping[int, int]) -> Polynomial:
-    """By Newton's divided differences, expanded as by Horner."""
+    """Return Newton's interpolation polynomial, by divided differences, expanded as by Horner."""
     sizes, differences = list(values), [Fraction(value) for value in values.values()]
     for k in range(1, len(sizes)):
         pairs = enumerate(pairwise(differences[k - 1 :]), start=k)
@@ -273,7 +273,7 @@ class Comparison:
 
     @property
     def ratio(self) -> tuple[float, float] | None:
-        """What was counted over what is printed, or over the formula where nothing is printed."""
+        """Counted over printed numbers, or over those of the formula where none are printed."""
         if self.counted is None:
             return None
         reference = self.published.printed or self.formula
@@ -299,7 +299,7 @@ def _at(polynomial: Polynomial) -> int:
 
 
 def comparisons(counts: dict[str, Counts], *, all_published: bool = True) -> list[Comparison]:
-    """Return what is published of these algorithms and, by default, of those not implemented."""
+    """Return the published counts of these algorithms and, by default, of others, beside ours."""
     return [
         Comparison(published, counts.get(published.algorithm))
         for published in PUBLISHED

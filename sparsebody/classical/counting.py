@@ -110,7 +110,7 @@ class Counted:
     def _sum(self, value: float, other_value: float, other_constant: bool) -> Counted:
         both = self.is_constant and other_constant
         if both and abs(value) < _ROUNDED * abs(other_value):
-            value = 0.0  # exactly, in a programmer's hands
+            value = 0.0  # as a programmer would simplify it
         has_zero = (self.is_constant and self.value == 0.0) or (
             other_constant and other_value == 0.0
         )

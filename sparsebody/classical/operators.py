@@ -131,8 +131,7 @@ class SpatialOperators:
     def articulated(self) -> "ArticulatedBlocks":
         """Blocks of these operators, of P = M + eps (1 - G H) P eps*, from the tips to the base.
 
-        Raises SingularSystemError, naming the joint, if D is not positive, or is what rounding
-        leaves.
+        Raises SingularSystemError, naming the joint, if D is not positive beyond rounding.
         """
         n, shifts, H, masses = self.n, self.shifts, self.links.subspace[::-1], self.masses
         P, unprojected, is_rounded = masses.copy(), masses.copy(), self._is_float

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and the objects that they stand for."""
+"""Arguments that several commands share, and the objects that they name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 
 @dataclass(eq=False)
 class Parsed(click.ParamType):  # type: ignore[type-arg]
-    """What a function reads from a word; where it raises ValueError, the value and its fault."""
+    """A type that a function parses; its ValueError becomes a message: the value and `fault`."""
 
     name: str
     read: Callable[[str], Any]
@@ -116,7 +116,7 @@ def _source(ctx: click.Context, _: click.Parameter, name: str) -> Source:
 def source_argument(
     name: str = "mechanism", suffixes: tuple[str, ...] = FILE_SUFFIXES, **attributes: Any
 ) -> Callable[[C], C]:
-    """Return what adds an argument and -p key=value, and gives the command both as its Source.
+    """Return a decorator that adds an argument and -p key=value, both passed on as a Source.
 
     Files with one of the suffixes are completed.
     """
@@ -165,13 +165,13 @@ overwrite_option = context_flag("--overwrite", "Replace existing files.")
 def name_option(
     option: str, *tables: tuple[str, str], more: tuple[str, ...] = ("auto",), **attributes: Any
 ) -> Callable[[C], C]:
-    """Return what adds an option that takes a name in tables, each a module and a name."""
+    """Return a decorator that adds an option: a name in tables, each a module and a name."""
     complete = completion.names(*tables, more=more)
     return click.option(option, metavar="NAME", shell_complete=complete, **attributes)
 
 
 def names_option(option: str, *tables: tuple[str, str], text: str) -> Callable[[C], C]:
-    """Return what adds `names`, any number of those in tables."""
+    """Return a decorator that adds `names`, any number of those in tables."""
     complete = completion.names(*tables)
     several: dict[str, Any] = {"multiple": True, "metavar": "NAME", "shell_complete": complete}
     return click.option(option, "names", help=text, **several)
@@ -246,13 +246,13 @@ new_file_option = partial(file_option, callback=_new_file)
 
 
 def sizes_option(counted: str, example: str, text: str) -> Callable[[C], C]:
-    """Return what adds --sizes, rising numbers of bodies, say."""
+    """Return a decorator that adds --sizes, such as numbers of bodies."""
     fault = f"is no list of numbers of {counted}, such as {example}"
     return click.option("--sizes", type=Parsed("n,n,...", _sizes, fault), help=text)
 
 
 def picture_option(name: str, text: str) -> Callable[[C], C]:
-    """Return what adds a picture that is new."""
+    """Return a decorator that adds an option for a picture, a new file."""
     return file_option(
         f"--{name}", help=f"Picture (.png, .svg, .pdf) {text}", callback=_new_picture
     )

@@ -96,7 +96,7 @@ def _items(words: list[str], incomplete: str) -> Items:
 
 
 def names(*tables: tuple[str, str], more: tuple[str, ...] = ()) -> Completer:
-    """Return what completes to the names of tables, each a module and a name, and some more."""
+    """Return a completer to the names of tables, each a module and a name, and to `more`."""
 
     def complete(_: click.Context, __: click.Parameter, word: str) -> Items:
         return _items([*more, *(name for table in tables for name in table_names(*table))], word)
@@ -105,7 +105,7 @@ def names(*tables: tuple[str, str], more: tuple[str, ...] = ()) -> Completer:
 
 
 def sources(suffixes: tuple[str, ...]) -> Completer:
-    """Return what completes to mechanisms of the gallery, folders, and files with a suffix."""
+    """Return a completer to mechanisms of the gallery, folders, and files with a suffix."""
 
     def complete(_: click.Context, __: click.Parameter, word: str) -> Items:
         gallery = [] if os.sep in word else table_names(_GALLERY, "GALLERY")

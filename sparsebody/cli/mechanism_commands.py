@@ -67,7 +67,7 @@ def _word(value: Any) -> str:
 
 
 def _described(source: arg.Source, output: Path | None) -> tuple[dict[str, Any], str]:
-    """Return what a mechanism of the gallery is, or write it to a file and say so."""
+    """Return facts on a mechanism of the gallery and a text; write it to a file if given."""
     if output is not None and output.suffix.lower() != ".json":
         raise click.UsageError(f"mechanisms are written as .json, not as {output.name}")
     mechanism = sb.build(source.name, **source.parameters)

@@ -121,7 +121,12 @@ if TYPE_CHECKING:
 @click.command()
 @arg.source_argument()
 @click.option("--count", "-n", type=click.IntRange(1), default=6, help="How many modes.")
-@click.option("--near", type=click.FloatRange(0.0), default=0.0, help="A frequency [Hz].")
+@click.option(
+    "--near",
+    type=click.FloatRange(0.0),
+    default=0.0,
+    help="Find those nearest to this frequency [Hz].",
+)
 @arg.file_option("--output", help="Directory for a trajectory (.h5) and a picture of each mode.")
 @arg.overwrite_option
 @arg.json_option
@@ -189,5 +194,5 @@ def _kind(s: complex) -> str:
     if s == 0.0:
         return "mechanism: nothing resists it"
     if abs(s.imag) <= 1e-9 * abs(s):
-        return "grows" if s.real > 0.0 else "creeps back without oscillating"
+        return "unstable" if s.real > 0.0 else "overdamped"
     return "vibration"

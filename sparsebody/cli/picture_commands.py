@@ -58,9 +58,9 @@ def view(
 ) -> None:
     """Write a 3-D page of a trajectory (.h5), or of MECHANISM at its initial pose.
 
-    The page is one HTML file that needs no network: it plays the motion, turns, tells data of what
-    is clicked at, and colors bodies by speed, kinetic energy, the loads of their joints or the
-    elimination order. Pictures and films are drawn by the same page.
+    The page is one HTML file that needs no network: it plays the motion, turns, shows the data of
+    a clicked body or joint, and colors bodies by speed, kinetic energy, the loads of their joints
+    or the elimination order. Pictures and films are drawn by the same page.
 
     \b
       sparsebody view out/scissor.h5 --open

@@ -1,4 +1,4 @@
-"""Families of matrices with everything known about them, for authors of sparse solvers."""
+"""Families of test matrices with their known properties, for authors of sparse solvers."""
 
 import lazy_loader
 

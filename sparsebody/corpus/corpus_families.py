@@ -73,7 +73,7 @@ FAMILIES = {
         _family("n-four-bar", "rank-deficient: parallelograms in a row; condition near one"),
         _family("five-bar-array", "rank-deficient: five-bar loops on shared columns"),
         _family("four-bar-torus", "rank-deficient: rows and columns closed to rings", smallest=3),
-        _family("rotating-squares", "rank-deficient by its geometry: a sheet of hinged squares"),
+        _family("rotating-squares", "rank-deficient by its geometry: squares joined at corners"),
         _family("ring", "one long loop"),
         _lattice("four-rails", "a band four bodies wide", rows=4, layers=1, grows=("columns",)),
         _lattice("lattice", "a square lattice, fill n log n", layers=1),

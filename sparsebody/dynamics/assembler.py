@@ -92,7 +92,11 @@ class GeneralRows:
         return Terms(load, self.native.rows, self.native.gamma)
 
     def table(self, bodies: IntArray, rows: IntArray, anchor: FloatArray, width: int) -> Table:
-        """Return the table of `rows`, to be filled; `anchor`: core/dynamics/assembly.hpp."""
+        """Return the table of `rows`, to be filled.
+
+        `anchor` (n_joints, 3) are reference points where the world is the successor [m]; in a plane
+        (n_joints, 4), of points on lines the lines' normals and the points.
+        """
         system, is_general = self._system, self.is_general
         joint = system.row_joint[rows]
         is_start = np.ones(len(rows), dtype=bool)
@@ -285,7 +289,7 @@ class Assembler:
         return axes
 
     def renew(self) -> None:
-        """Note that native code has assembled since, with the general terms of `loads_and_rows`."""
+        """Record an assembly by native code, with the general terms of `loads_and_rows`."""
         self.assembly, native = object(), self.loads_and_rows
         self._stabilization = NO_TERMS.gamma
         self._terms = (

@@ -36,10 +36,7 @@ ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of LDL': beyond it QR 
 
 
 class InaccurateFactors(SingularSystemError):
-    """Factors with a pivot that is rounding alone, or inaccurate for the softest motions.
-
-    These are the motions that the constraints resist least: of the smallest singular values of A.
-    """
+    """Factors with a pivot that is rounding alone, or with A too ill-conditioned for them."""
 
     def __init__(self, message: str, time: float) -> None:
         super().__init__(message)
@@ -48,7 +45,7 @@ class InaccurateFactors(SingularSystemError):
 
 def inaccurate(time: float) -> InaccurateFactors:
     """Return the error of factors whose corrections do not converge."""
-    return InaccurateFactors(f"at t = {time:.6g} s rounding hides the softest motions", time)
+    return InaccurateFactors(f"at t = {time:.6g} s the constraint rows are ill-conditioned", time)
 
 
 class Evaluator(ABC):
@@ -116,7 +113,7 @@ class Evaluator(ABC):
         self._factorized = self.assembler.assembly
 
     def accept_assembled(self) -> None:
-        """Note that the native factors are those of the newest assembly."""
+        """Record that the native factors are those of the newest assembly."""
         self._factorized = self.assembler.assembly
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
@@ -291,7 +288,7 @@ class KrylovEvaluator(Evaluator):
         """
         n, x = self._n_primal, self.assembler.x
         free, gamma = right[:n], self._scale * right[n:]
-        size = max(np.abs(part).max(initial=0.0) for part in (free, gamma))
+        size = np.abs(np.concatenate([free, gamma])).max(initial=0.0)  # NaN if any is
         if not np.isfinite(size):
             raise _not_finite("forces or accelerations", time)
         g = gamma - self._operator.product(free)
@@ -308,14 +305,14 @@ class KrylovEvaluator(Evaluator):
             )
             if not self.has_unique_multipliers:
                 raise SingularSystemError(
-                    f"{stalled}: parts of the mechanism are too soft to tell from rounding, or "
-                    "rows contradict each other, as at inconsistent states; use "
-                    "factorization='multifrontal', or make the state consistent"
+                    f"{stalled}: the constraint rows are too ill-conditioned, or contradict each "
+                    "other, as at inconsistent states; use factorization='multifrontal', or make "
+                    "the state consistent"
                 )
             self._has_warned = True
             warn_user(
-                f"{stalled}: motions of the mechanism are too soft to tell from rounding; leave "
-                "dependent rows out (redundancy='remove')",
+                f"{stalled}: the constraint rows are too ill-conditioned; leave dependent rows "
+                "out (redundancy='remove')",
                 ConvergenceWarning,
             )
         return residual

@@ -40,7 +40,7 @@ class Exchange(NamedTuple):
 
     row: int  # to be left out
     other: int  # to replace it
-    gain: float  # by which the sine of the angle between it and the span of the rest grows
+    gain: float  # factor on the sine of the angle between the row and the span of the others
 
 
 class ForwardDynamics:
@@ -55,7 +55,7 @@ class ForwardDynamics:
     state : State, optional
         Where dependent constraint rows are looked for; default: the consistent initial state.
     redundancy : {"remove", "keep", "krylov", "auto"}
-        Which rows hold: leave dependent ones out; solve with all of them, which works where none is
+        Treatment of dependent rows: leave them out; solve with all rows, which works where none is
         dependent; solve with all of them by Krylov steps, which works at every pose, also where it
         is in doubt whether rows are dependent; or leave them out where that is certain, and else
         take the Krylov steps. Whether these have converged stands in `Accelerations.solver`. Where
@@ -112,7 +112,7 @@ class ForwardDynamics:
         self._prepare(system, state, SolverOptions(redundancy, reactions, baumgarte, *solver))
 
     def _prepare(self, system: System, state: State | None, options: SolverOptions) -> None:
-        """Decide all that does not depend on a state to come."""
+        """Decide all that does not depend on later states."""
         self.system, self.options = system, options
         self._shape = system.n_bodies, 6  # of accelerations
         self.baumgarte, self.reactions = options.baumgarte, options.reactions
@@ -173,9 +173,9 @@ class ForwardDynamics:
 
     @property
     def rotational_inertia(self) -> FloatArray:
-        """(n_bodies, 3, 3) that of the bodies, or what motions in their plane know of it.
+        """(n_bodies, 3, 3) of the bodies; in a plane without products with its normal.
 
-        Products of inertia with the normal make reactions of joints only.
+        These affect reactions of joints only.
         """
         inertia, normal = self.system.inertia, self.evaluator.assembler.normal
         if normal is None:
@@ -239,7 +239,7 @@ class ForwardDynamics:
         return dynamics
 
     def with_better_rows(self, state: State, least_gain: float, most: int = 1) -> ForwardDynamics:
-        """Return the dynamics with so many rows exchanged at `most` where each gains that much."""
+        """Return the dynamics after at most `most` exchanges of rows, of gains > `least_gain`."""
         dynamics = self
         for _ in range(most):
             best = dynamics.evaluate(state).best_exchange()
@@ -250,7 +250,7 @@ class ForwardDynamics:
         return dynamics
 
     def with_rows(self, rows: IntArray) -> ForwardDynamics:
-        """Return the dynamics with as many other rows (k,), sorted and independent, in the matrix.
+        """Return the dynamics with other independent rows (k,), sorted, as many as those in use.
 
         Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
         """
@@ -262,7 +262,7 @@ class ForwardDynamics:
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
         """Return the value of a function of the evaluator.
 
-        Where it cannot, others take its place in this thread, at most two: all freedoms, then QR.
+        If it fails, others replace it in this thread, at most two: all freedoms, then QR.
         """
         try:
             return function(self._prepared.own.evaluator)
@@ -365,7 +365,7 @@ class ForwardDynamics:
     def acceleration(
         self, state: State, *, body_force: FloatArray | None = None, out: FloatArray | None = None
     ) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) alone, the fastest way, rows left out aside.
+        """Return the accelerations (n_bodies, 6) alone; rows left out are not checked. Fastest.
 
         With `out`, a contiguous array of that shape, nothing is allocated: it is filled and
         returned.
@@ -388,13 +388,13 @@ class ForwardDynamics:
         return out
 
     def warn_of_inaccuracy(self, state: State) -> None:
-        """Tell once, right after a solution, how few of its digits are good."""
+        """Warn once, right after a solution, of its estimated error."""
         if not self._has_warned:
             self._has_warned = True
             estimate = condition_estimate(self.evaluator, state)
             warn_user(
-                f"the accelerations at t = {state.time:.6g} s are rough ({estimate}), for rounding "
-                "hides the softest motions of so long a mechanism; use a shorter one",
+                f"the accelerations at t = {state.time:.6g} s are inaccurate ({estimate}): the "
+                "constraint rows of so long a mechanism are ill-conditioned; use a shorter one",
                 AccuracyWarning,
             )
 
@@ -424,7 +424,7 @@ class Evaluation(SystemMotion):
         self._assembly: object = None  # of the evaluator, at this state
 
     def __reduce__(self) -> tuple[type[Evaluation], tuple[object, ...]]:
-        """Copy and pickle the question: no copy of the evaluator holds its assembly."""
+        """Copy and pickle the arguments: no copy of the evaluator holds its assembly."""
         return Evaluation, (self.dynamics, self.state, self.body_force)
 
     @cached_property
@@ -543,11 +543,11 @@ class Evaluation(SystemMotion):
         return Exchange(row, int(rows[best]), float(sine[best] / sine[0]))
 
     def velocity_correction(self) -> FloatArray:
-        """Return the least change of velocity (n_bodies, 6), by the inertias, to a right A v."""
+        """Return the change (n_bodies, 6) of least kinetic energy that corrects A v."""
         return self._solve_errors(self.velocity_error)
 
     def position_correction(self, position_error: FloatArray | None = None) -> FloatArray:
-        """Return the least twists (n_bodies, 6), by the inertias, that close joints to first order.
+        """Return twists (n_bodies, 6), least in the metric of M, that close joints to first order.
 
         Apply them with kinematics.joint_motion.displaced; errors of a nearby pose use the same
         factors again.

@@ -21,7 +21,7 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import compliant_reactions, evaluators, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, Solver, SpatialAssembler
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, layout_of_all_rows
-from sparsebody.equations.remembered import remembered
+from sparsebody.equations.memoized import memoized
 from sparsebody.errors import ModelError, UnknownNameError, check_name
 from sparsebody.factorization import (
     LARGE_PATTERN,
@@ -157,7 +157,7 @@ def choose_solver(
     (n_primal, 3) of the bodies if it takes any. Of large mechanisms samples are tried, and the
     quickest of the best is taken if it keeps its promise. Where one solution takes longer than
     others would take to compute, as in large cubes, they are tried as well. What is chosen for a
-    small pattern is remembered.
+    small pattern is memoized.
     """
     if ordering != "auto":
         return _best(pattern, [ordering], factorization, positions)
@@ -165,7 +165,7 @@ def choose_solver(
     return _automatic_choice(pattern, factorization if is_name else tuple(factorization))
 
 
-@remembered
+@memoized
 def _automatic_choice(pattern: BlockPattern, factorization: Names) -> SolverChoice:
     names = candidate_orderings(pattern)
     choice = _quick_choice(pattern, names, factorization)
@@ -299,7 +299,7 @@ class Preparation:
             return replace(unreduced, history=(*self.history, f"all freedoms: {failure}"))
         evaluator = evaluators.BlockQREvaluator(assembler)
         evaluator.factorize(failure.time)
-        why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
+        why = f"block-qr: the constraint rows are ill-conditioned at t = {failure.time:.6g} s"
         history = (*self.history, why)
         return replace(self, evaluator=evaluator, history=history)
 

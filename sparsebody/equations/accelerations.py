@@ -9,7 +9,7 @@ from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
-from sparsebody.equations.remembered import remembered
+from sparsebody.equations.memoized import memoized
 from sparsebody.errors import ConvergenceWarning, MemoryLimitError, ModelError
 from sparsebody.factorization import Case, analyze, krylov, predict_seconds
 from sparsebody.factorization.unit_factors import UnitSymbolic
@@ -78,8 +78,8 @@ def minimum_norm(
     if smallest is not None:
         return smallest
     warnings.warn(
-        "rounding hides which multipliers are the smallest: those returned are basic; take "
-        "reactions='basic' to ask for these",
+        "the constraint rows are too ill-conditioned for multipliers of minimum norm: those "
+        "returned are basic; take reactions='basic' to ask for these",
         ConvergenceWarning,
         stacklevel=2,
     )
@@ -89,7 +89,7 @@ def minimum_norm(
 def smallest_multipliers(
     matrix: SaddleMatrix, multiplier: FloatArray, factors: UnitSymbolic | None = None
 ) -> FloatArray | None:
-    """Return the least multipliers with the same forces A' lambda; None if rounding hides them.
+    """Return the least multipliers with the same forces A' lambda; None if they are inaccurate.
 
     Columns of A are scaled to one: units, and small bodies beside large ones, do not change what is
     sought. Where rows nearly cancel, as in long scissor lifts, pivoted factors do what others
@@ -130,7 +130,7 @@ def _inverse_by_blocks(matrix: SaddleMatrix, factors: UnitSymbolic | None) -> Pr
 
 
 def _inverse_by_pivoting(transposed: csr_array) -> Product:
-    """Return the same of a far smaller delta, by pivoted factors of [1 A; A' -delta]."""
+    """Return (A' A + delta)^-1 of the least delta, by pivoted LU of [1 A; A' -delta]."""
     k, n = transposed.shape[::-1]
     shift = _LEAST_DELTA * eye_array(n)
     lu = splu(block_array([[eye_array(k), transposed.T], [transposed, -shift]], format="csc"))
@@ -153,7 +153,7 @@ def layout_of_all_rows(pattern: BlockPattern) -> UnitSymbolic:
     return symbolic
 
 
-@remembered
+@memoized
 def _order_of_all_rows(pattern: BlockPattern) -> tuple[float, str, IntArray]:
     """Return the least predicted time [s] of LDL', its backend, and the order (n_blocks,)."""
     cases = [Case(pattern, order(pattern, name)) for name in candidate_orderings(pattern)]

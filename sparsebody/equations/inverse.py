@@ -54,9 +54,9 @@ class Actuators:
 
 
 class ActuatorRows(NamedTuple):
-    """B = W' P' in body coordinates: W transmits the actuators' forces, W' S = 1."""
+    """B = T_a' P' in body coordinates: T_a transmits the actuators' forces, T_a' S = 1."""
 
-    active_force: FloatArray  # (p, 6) W' in S coordinates
+    active_force: FloatArray  # (p, 6) T_a' in S coordinates
     rows: FloatArray  # (p, 2, 6) B on the predecessor's and the successor's velocity
     rate: FloatArray  # (p,) B v, the rates of the coordinates
     velocity_product: FloatArray  # (p,) B a less the coordinates' accelerations
@@ -401,9 +401,8 @@ class InverseMethod(ABC):
         if len(self._released):
             tracked, force = self._unreleased.coordinates, balance.force[self._replaced_by]
             of_released = np.argsort(tracked.row[self._released])
-            rows = tracked.row[self._released][
-                of_released
-            ]  # of the system with all motions prescribed
+            # rows of the system with all motions prescribed
+            rows = tracked.row[self._released][of_released]
             multiplier = np.insert(multiplier, rows - np.arange(len(rows)), force[of_released])
             active_force = desired.coordinates.active_force[self._released]
             np.add.at(wrench, tracked.joint[self._released], active_force * force[:, None])

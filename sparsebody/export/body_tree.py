@@ -110,8 +110,8 @@ class BodyTree:
 def body_tree(system: System, cost: IntArray) -> BodyTree:
     """Return a spanning tree of least total cost, as shallow as that allows.
 
-    `cost` (n_joints,) holds positive numbers, or NEVER. Bodies that no joint connects with the
-    world are connected with it by nothing, one of each component.
+    `cost` (n_joints,) holds positive numbers, or NEVER. In a component without a joint to the world
+    one body is a child of the world, its joint -1.
     """
     n, usable = system.n_bodies, np.flatnonzero(cost != NEVER)
     ends = np.stack([system.predecessor[usable], system.successor[usable]], axis=1) + 1

@@ -1,8 +1,8 @@
 """Protocols of factorization backends, checks that all of them share, and iterative refinement.
 
-In long mechanisms the softest motions of A D^-1 A' drown in the rounding of its elimination: the
-factors are right except in a few directions, and each of these costs an iteration of conjugate
-gradients.
+In long mechanisms the least eigenvalues of A D^-1 A' are smaller than the rounding errors of its
+elimination: the factors are inaccurate in a few directions, and each of these costs an iteration of
+conjugate gradients.
 """
 
 from functools import lru_cache

@@ -169,11 +169,11 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
     return y, MOST_STEPS
 
 
-# Singular values of A below sqrt(DELTA) cost steps of an iteration each; rounding makes the factors
-# wrong by some 1e-16 / DELTA, which costs digits that further passes bring back.
+# Each singular value of A below sqrt(DELTA) costs steps of an iteration; rounding errors of the
+# factors, some 1e-16 / DELTA, are reduced by further passes.
 DELTA = 1e-12
-QUASI_DEFINITE = ("block-ldl", "multifrontal", "cholmod")  # factorizations that can do it
-PRECONDITIONERS = (*QUASI_DEFINITE, "iterative")  # and the one that can do it nearly
+QUASI_DEFINITE = ("block-ldl", "multifrontal", "cholmod")  # that factorize A A' + delta
+PRECONDITIONERS = (*QUASI_DEFINITE, "iterative")  # and one that approximates its inverse
 
 
 @dataclass(eq=False)

@@ -4,8 +4,8 @@ Primal blocks are in coordinates L' x in which D = L L' is the identity; UnitSym
 core/factorization/layout.hpp describes the tables of small blocks. In mechanisms that are wide in
 several directions, blocks of nearly the same structure are supernodes, which are eliminated
 together in a dense front. LDL' of the whole matrix squares the condition number of A on its way; QR
-of the constraint columns, R' R = A D^-1 A' without forming the product, does not, so that the
-softest motions of long mechanisms survive. One correction makes the error that of pivoting codes.
+of the constraint columns, R' R = A D^-1 A' without forming the product, does not, which long
+mechanisms need. One correction makes the error that of pivoting codes.
 
 Duff and Reid (1983), ACM TOMS 9:302; Liu (1992), SIAM Review 34:82, on fronts and contributions;
 Ashcraft and Grimes (1989), ACM TOMS 15:291, on supernodes. Paige (1973), BIT 13:364, on R alone in

@@ -35,7 +35,7 @@ class JointMotion:
     def coordinates(
         self, system: System, joint: IntArray, index: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return values (n,), W (n, 6) and (dW/dt)' v_J (n,) of coordinates of declared types."""
+        """Return values (n,), T_a (n, 6) and (dT_a/dt)' v_J (n,) of declared coordinates."""
         kind, parameter = system.coordinate_types
         poses = kind, self.rotation, self.translation, parameter
         return joints.coordinate_motions(joint, index, poses, self.velocity)
@@ -71,12 +71,12 @@ def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateMotion:
-    """Values and rates of the tracked coordinates, and W with qd = W' v_J and f = W tau."""
+    """Values and rates of the tracked coordinates, and T_a with qd = T_a' v_J and f = T_a tau."""
 
     value: FloatArray  # (n,) [rad] or [m]
     rate: FloatArray  # (n,)
-    active_force: FloatArray  # (n, 6) W in S coordinates
-    drift: FloatArray  # (n,) (dW/dt)' v_J
+    active_force: FloatArray  # (n, 6) T_a in S coordinates
+    drift: FloatArray  # (n,) (dT_a/dt)' v_J
 
 
 def coordinate_motion(system: System, state: State, motion: JointMotion) -> CoordinateMotion:
@@ -84,9 +84,9 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
     tracked = system.coordinates
     value, active_force, drift = motion.coordinates(system, tracked.joint, tracked.index)
     turn = 2.0 * math.pi
-    near = value + turn * np.round((state.coordinate - value) / turn)
+    unwrapped = value + turn * np.round((state.coordinate - value) / turn)
     rate = np.einsum("na,na->n", active_force, motion.velocity[tracked.joint])
-    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, active_force, drift)
+    return CoordinateMotion(np.where(tracked.is_angle, unwrapped, value), rate, active_force, drift)
 
 
 def prescribed_motion(system: System, time: float) -> FloatArray:

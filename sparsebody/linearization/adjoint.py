@@ -31,8 +31,7 @@ from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajec
 from sparsebody.simulation import options as run_options
 from sparsebody.simulation.implicit.step_equations import n_rows
 from sparsebody.simulation.integrators import Collocation, Composition, Integrator, Tableau
-from sparsebody.simulation.simulate import Run, prepared_dynamics, without_subgroups
-from sparsebody.simulation.stabilization import check_is_closed
+from sparsebody.simulation.simulate import Run, prepared_dynamics, started, without_subgroups
 from sparsebody.simulation.trajectory import Header, MemoryRecorder
 
 ADJOINT_METHODS = (
@@ -66,16 +65,17 @@ class Pullback:
         *,
         frames: bool = False,
     ) -> dict[str, FloatArray]:
-        """Return the gradients of a function, of its derivatives by the arrays of the trajectory.
+        """Return the gradients of a function, given its derivatives in the trajectory.
 
         Parameters
         ----------
         position : (n_records, n_bodies, 3) or (n_bodies, 3) float array, optional
-            Derivatives by the centers of mass, of all records or of the last one; default: zero.
+            Derivatives with respect to the centers of mass, of all records or of the last one;
+            default: zero.
         orientation : (n_records, n_bodies, 4) or (n_bodies, 4) float array, optional
-            Derivatives by the unit quaternions, likewise.
+            Derivatives with respect to the unit quaternions, likewise.
         velocity : (n_records, n_bodies, 6) or (n_bodies, 6) float array, optional
-            Derivatives by the velocities, likewise.
+            Derivatives with respect to the velocities, likewise.
         frames : bool
             Whether by frames, pitches and lengths as well, which takes up to twice as long.
 
@@ -109,34 +109,34 @@ class Pullback:
         weights = {"position": position, "orientation": orientation, "velocity": velocity}
         records = self._by_records(weights)
         adjoint, nodes = self._adjoint(with_geometry=frames), self._nodes
-        by_control = {}
+        control_bar = {}
         if nodes is not None:
-            by_control["control"] = by_value = np.zeros_like(nodes.value)
-            adjoint.add_force_gradient = lambda time, by: nodes.add_gradient(time, by, by_value)
-        first = adjoint.run(lambda time: self._by_state(records, time))
-        by_state = {"position": first.twist, "velocity": first.velocity}
-        return by_state | adjoint.by_parameters | by_control
+            control_bar["control"] = value_bar = np.zeros_like(nodes.value)
+            adjoint.add_force_gradient = lambda time, g: nodes.add_gradient(time, g, value_bar)
+        first = adjoint.run(lambda time: self._state_bar(records, time))
+        state_bar = {"position": first.twist, "velocity": first.velocity}
+        return state_bar | adjoint.by_parameters | control_bar
 
     def _by_records(self, weights: dict[str, FloatArray | None]) -> dict[str, FloatArray]:
-        """Return the derivatives by all records; ShapeError if they do not fit."""
+        """Return the derivatives in the states of all records; ShapeError if they do not fit."""
         records = {}
         for name, array in weights.items():
             if array is None:
                 continue
             shape = getattr(self.trajectory, name).shape
             records[name] = full = np.zeros(shape)
-            value = numbers(array, f"the derivatives by {name}")
+            value = numbers(array, f"the derivatives with respect to {name}")
             if value.shape not in (shape, shape[1:]):
                 raise ShapeError(
-                    f"the derivatives by {name} have shape {value.shape}, not {shape} or, of the "
-                    f"last record, {shape[1:]}"
+                    f"the derivatives with respect to {name} have shape {value.shape}, not {shape} "
+                    f"or, of the last record, {shape[1:]}"
                 )
-            check_finite(value, f"the derivatives by {name}")
+            check_finite(value, f"the derivatives with respect to {name}")
             full[-1 if value.ndim < len(shape) else slice(None)] = value
         return records
 
-    def _by_state(self, records: dict[str, FloatArray], time: float) -> StateGradient | None:
-        """Return the gradient by the state at a time; None where no record is."""
+    def _state_bar(self, records: dict[str, FloatArray], time: float) -> StateGradient | None:
+        """Return the gradient in the state at a time; None where no record is."""
         k = int(np.searchsorted(self.trajectory.time, time))
         if k == len(self.trajectory.time) or self.trajectory.time[k] != time:
             return None
@@ -215,7 +215,7 @@ def simulate_with_pullback(
     Returns
     -------
     Pullback
-        Its `trajectory`; called with derivatives of a function by the arrays of the trajectory, it
+        Its `trajectory`; called with derivatives of a function in the arrays of the trajectory, it
         returns the function's gradients, see `Pullback.__call__`. It may be called again.
 
     Raises
@@ -260,14 +260,16 @@ def simulate_with_pullback(
         )
     if isinstance(solver, ForwardDynamics):
         run_options.check_dynamics(system, solver, options)
+    change = ""
     if state is None:
         state = consistent_state(system)
     else:
         check_state(system, state)
-        check_is_closed(system, state)
+        state, change = started(system, state, options)
     nodes = None if control is None else _Nodes.of(system, state.time, step, duration, control)
     function = None if nodes is None else nodes.force
     run = Run(system, state, options, function, callbacks.EventFinder([]))
+    run.change_of_start = change
     conservative = control is None and energy.is_conservative(system)
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
@@ -341,8 +343,8 @@ class _Nodes:
         k, share = self._at(time)
         return np.asarray((1.0 - share) * self.value[k] + share * self.value[k + 1])
 
-    def add_gradient(self, time: float, by_force: FloatArray, by_value: FloatArray) -> None:
-        """Add the gradient by the wrenches at a time to that by the values."""
+    def add_gradient(self, time: float, force_bar: FloatArray, value_bar: FloatArray) -> None:
+        """Add the gradient in the wrenches at a time to that in the values."""
         k, share = self._at(time)
-        by_value[k] += (1.0 - share) * by_force
-        by_value[k + 1] += share * by_force
+        value_bar[k] += (1.0 - share) * force_bar
+        value_bar[k + 1] += share * force_bar

@@ -44,7 +44,7 @@ def jax_accelerations(system: System, state: State | None = None) -> Callable[..
         and the other variables of `Derivatives`, each once; returns accelerations (n_bodies, 6) and
         multipliers (n_rows,). It has derivatives of first order (`jax.grad`, `jax.vjp`,
         `jax.jvp`, `jax.jacfwd`, `jax.jacrev`), and works under `jax.jit` and, one by one, under
-        `jax.vmap`. Quaternions are normalized; gradients by them are tangent to the sphere. State
+        `jax.vmap`. Quaternions are normalized; gradients in these are tangent to the sphere. State
         and "force" are cheap to change, changing other parameters refactorizes.
 
     Raises
@@ -168,7 +168,7 @@ def torch_accelerations(
         Of keywords "position" (n_bodies, 3), "orientation" (n_bodies, 4), "velocity" (n_bodies, 6)
         and the other variables of `Derivatives`, of float64 on the CPU; returns accelerations
         (n_bodies, 6) and multipliers (n_rows,), with derivatives of first order, forward and
-        reverse. Quaternions are normalized; gradients by them are tangent to the sphere. State and
+        reverse. Quaternions are normalized; gradients in these are tangent to the sphere. State and
         "force" are cheap to change, changing other parameters refactorizes.
 
     Raises

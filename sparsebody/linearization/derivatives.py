@@ -50,7 +50,7 @@ class Tangent(NamedTuple):
 
 
 class PitchRows(NamedTuple):
-    """The derivatives by pitch of the rows along the axes of helical joints."""
+    """The rows along the axes of helical joints, differentiated with respect to the pitch."""
 
     row: IntArray  # (n,)
     ends: IntArray  # (n, 2) bodies, -1 for the world
@@ -67,7 +67,7 @@ def joints_of(system: System, joint_type: type[JointType]) -> IntArray:
 class Residuals:
     """F and r of a motion: their changes along directions, and gradients.
 
-    Gradients by the geometry of joints and elements are given where they are asked for.
+    Gradients in the geometry of joints and elements are given on request.
     """
 
     def __init__(
@@ -144,9 +144,9 @@ class Residuals:
         n = self.system.n_joints + len(self.system.elastic) if self.with_geometry else 0
         return np.zeros((2, n, 6))
 
-    def _of_frames(self, by: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients (2, n_joints + n_elements, 6) by frames, by their names."""
-        of_joints, of_elements = np.split(by, [self.system.n_joints], axis=1)
+    def _of_frames(self, frames_bar: FloatArray) -> dict[str, FloatArray]:
+        """Return gradients in frames (2, n_joints + n_elements, 6), by their names."""
+        of_joints, of_elements = np.split(frames_bar, [self.system.n_joints], axis=1)
         return dict(zip(ALL_FRAMES, (*of_joints, *of_elements), strict=True))
 
     def _effort(self, along: Mapping[str, FloatArray]) -> FloatArray:
@@ -177,12 +177,13 @@ class Residuals:
         root = self.system.elastic.root
         return np.asarray(np.swapaxes(root, 1, 2) @ root)
 
-    def _of_resistance(self, by: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients by the elements' matrices, symmetric ones, of those by forces."""
-        if len(by) == 0:
+    def _of_resistance(self, forces_bar: FloatArray) -> dict[str, FloatArray]:
+        """Return the gradients in the elements' matrices, symmetric, from those in forces."""
+        if len(forces_bar) == 0:
             return {name: np.zeros((0, 6, 6)) for name in ELASTIC_VARIABLES}
         stiffness, damping = (
-            0.5 * (by[:, :, None] * motion[:, None] + motion[:, :, None] * by[:, None])
+            0.5
+            * (forces_bar[:, :, None] * motion[:, None] + motion[:, :, None] * forces_bar[:, None])
             for motion in self._deformation
         )
         compliance = -self._stiffness @ stiffness @ self._stiffness
@@ -190,7 +191,7 @@ class Residuals:
 
     @cached_property
     def _spring_rates(self) -> dict[str, FloatArray]:
-        """The derivatives of these forces by each of the springs' constants."""
+        """The derivatives of these forces in each of the springs' constants."""
         springs = self.system.joint_forces
         rates = (
             np.ones_like(self._value),
@@ -202,11 +203,11 @@ class Residuals:
 
     @cached_property
     def _pitches(self) -> PitchRows:
-        """The derivatives by pitch of the rows of helical joints along their axes."""
+        """The rows of helical joints along their axes, differentiated in the pitch."""
         system, joint = self.system, joints_of(self.system, Helical)
-        by_pitch = Helical(2.0).neutral_rows - Helical(1.0).neutral_rows  # T is linear in the pitch
-        (row,) = np.flatnonzero(by_pitch.any(axis=1))
-        subspace = np.tile(by_pitch[row], (len(joint), 1))
+        slope = Helical(2.0).neutral_rows - Helical(1.0).neutral_rows  # T is linear in the pitch
+        (row,) = np.flatnonzero(slope.any(axis=1))
+        subspace = np.tile(slope[row], (len(joint), 1))
         moving = SystemMotion(system, self._state)
         motion, rows = moving.joints, system.first_row[joint] + row
         on_ends, _, right = rows_on_bodies(system, joint, motion, subspace, np.zeros(len(joint)))
@@ -217,7 +218,7 @@ class Residuals:
         return PitchRows(rows, ends, on_ends, change, travel / system.parameter[joint])
 
     def _of_pitches(self, y: FloatArray, u: FloatArray) -> FloatArray:
-        """Return the gradient of y . F + u . r by the pitches."""
+        """Return the gradient of y . F + u . r in the pitches."""
         if self.shapes["pitch"] == (0,):
             return np.zeros(0)
         of = self._pitches
@@ -227,7 +228,7 @@ class Residuals:
 
     @cached_property
     def _line_rates(self) -> tuple[dict[str, FloatArray], csc_array]:
-        """Derivatives of the forces along lines by each of their constants, and of dl/dt by v.
+        """Derivatives of the forces along lines in each of their constants, and of dl/dt in v.
 
         u - k (l - l_0) - d dl/dt drives the points apart.
         """
@@ -237,12 +238,12 @@ class Residuals:
         return dict(zip(LINE_VARIABLES, rates, strict=True)), of_lines
 
     def _of_lines(self, y: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients of y . F by the constants of forces between points."""
+        """Return the gradients of y . F in the constants of forces between points."""
         if len(self.system.point_forces.first) == 0:
             return {name: np.zeros(0) for name in LINE_VARIABLES}
         rates, of_lines = self._line_rates
-        by_force = -(of_lines @ y.ravel())
-        return {name: by_force * rate for name, rate in rates.items()}
+        force_bar = -(of_lines @ y.ravel())
+        return {name: force_bar * rate for name, rate in rates.items()}
 
     def vjp(self, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
         """Return the gradients of y . F + u . r."""
@@ -271,18 +272,18 @@ class Residuals:
         }
 
     def error_vjp(self, u: FloatArray, frames: FloatArray | None = None) -> dict[str, FloatArray]:
-        """Return the gradients of u . delta, position errors of joints, by their geometry.
+        """Return the gradients of u . delta, position errors of joints, in their geometry.
 
-        `frames` (2, n_joints + n_elements, 6) are those by frames; by default of closed joints.
+        `frames` (2, n_joints + n_elements, 6) are those in frames; default: of closed joints.
         """
-        by_frames = self.no_frames() if frames is None else frames
+        frames_bar = self.no_frames() if frames is None else frames
         if frames is None:
-            self.native.error_vjp(u, *by_frames)
-        by_pitch = np.zeros(0)
+            self.native.error_vjp(u, *frames_bar)
+        pitch_bar = np.zeros(0)
         if self.shapes["pitch"] != (0,):  # delta = travel - pitch * angle
-            by_pitch = -u[self._pitches.row] * self._pitches.angle
-        by_length = -u[self.system.first_row[joints_of(self.system, ConstantDistance)]]
-        return {**self._of_frames(by_frames), "pitch": by_pitch, "length": by_length}
+            pitch_bar = -u[self._pitches.row] * self._pitches.angle
+        length_bar = -u[self.system.first_row[joints_of(self.system, ConstantDistance)]]
+        return {**self._of_frames(frames_bar), "pitch": pitch_bar, "length": length_bar}
 
 
 def shapes_of(system: System) -> dict[str, tuple[int, ...]]:
@@ -374,7 +375,7 @@ class Derivatives(BriefRepr):
     def vjp(
         self, acceleration: FloatArray | None = None, multiplier: FloatArray | None = None
     ) -> dict[str, FloatArray]:
-        """Return the gradients of acceleration . da + multiplier . dlambda by all variables.
+        """Return the gradients of acceleration . da + multiplier . dlambda in all variables.
 
         `acceleration` (n_bodies, 6[, k]), `multiplier` (n_rows[, k]); zero where none is given.
         Raises ShapeError for a shape that does not fit, ModelError for a number that is not finite.
@@ -403,7 +404,7 @@ class Derivatives(BriefRepr):
         return gradients
 
     def matrix(self, variable: str) -> FloatArray:
-        """Return the dense derivative (n_bodies, 6, *shape) of the accelerations by a variable."""
+        """Return the dense derivative (n_bodies, 6, *shape) of the accelerations in a variable."""
         shape = self.shape(variable)
         size = int(np.prod(shape))
         change = self.jvp(**{variable: np.eye(size).reshape(*shape, size)}).acceleration
@@ -411,7 +412,7 @@ class Derivatives(BriefRepr):
 
     @cached_property
     def joint_space(self) -> ForwardDynamicsDerivatives:
-        """Those of a tree's joint accelerations by q, qd and tau; see `TreeDerivatives`.
+        """Those of a tree's joint accelerations in q, qd and tau; see `TreeDerivatives`.
 
         All forces are taken along; coordinates are in the order of `joint_space(...).names`. Raises
         ModelError if a joint closes a loop.
@@ -477,7 +478,7 @@ def derivatives(
     body_force: FloatArray | None = None,
     dynamics: ForwardDynamics | None = None,
 ) -> Derivatives:
-    """Return the derivatives of forward dynamics by state, forces and parameters.
+    """Return the derivatives of forward dynamics with respect to state, forces and parameters.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ make, closed where the step closes it, with its acceleration:
     q = q_o exp(x),  M x + A' mu = 0,  delta(q) = 0,    v = v_o + d,  M d + A' nu = 0,  A v = k.
 
 A' is that of the factors: of the open pose, or of the closed one of the stage before at the same
-time, by which a stage is closed too; `Adjoint.closing` turns gradients by x and d into weights p,
+time, by which a stage is closed too; `Adjoint.closing` turns gradients in x and d into weights p,
 and those of the changes of these equations are p nu' and p mu'. Left out are factors that are made
 anew before a pose is closed, where it is far.
 """
@@ -158,25 +158,25 @@ class _EulerCurve:
         return replace(end, velocity=self._first.velocity, time=time)
 
     def move_back(self, k: int, g: StateGradient) -> None:
-        """Turn the gradient by the open end into that by the start."""
+        """Turn the gradient in the state at the open end into that at the start."""
         del k
         none, of_rate = self._no_curvature, np.zeros_like(self._rate)
-        self._of_start = by = StateGradient.zero(len(none))
+        self._of_start = start_bar = StateGradient.zero(len(none))
         curve = self._first.position, self._first.orientation, self._rate, none, none
-        outputs = by.twist, of_rate, np.empty_like(none), np.empty_like(none)
-        native.moved_gradients(curve, self._h, g.twist, by.acceleration, outputs)
-        at = self._first.orientation, self._first.velocity, by.acceleration
-        native.add_pose_derivative_gradients(*at, of_rate, none, by)
-        by.velocity[:] += g.velocity
-        by.acceleration[:] = self._h * by.velocity
+        outputs = start_bar.twist, of_rate, np.empty_like(none), np.empty_like(none)
+        native.moved_gradients(curve, self._h, g.twist, start_bar.acceleration, outputs)
+        at = self._first.orientation, self._first.velocity, start_bar.acceleration
+        native.add_pose_derivative_gradients(*at, of_rate, none, start_bar)
+        start_bar.velocity[:] += g.velocity
+        start_bar.acceleration[:] = self._h * start_bar.velocity
 
     def gradient_by_start(self) -> StateGradient:
-        """Return the gradient by the start."""
+        """Return the gradient in the state at the start."""
         return self._of_start
 
 
 class _Curves:
-    """The curves from the start of a step to its stages, and the gradients by what makes them."""
+    """The curves from the start of a step to its stages, and gradients in what they depend on."""
 
     def __init__(self, start: Solved, h: float, method: Tableau, values: FloatArray) -> None:
         self._start, self._h, self._method, (s, n, _) = start, h, method, values.shape
@@ -201,7 +201,7 @@ class _Curves:
         return State(*moved, state.coordinate, time)
 
     def gradient_by_stage(self, k: int) -> StateGradient:
-        """Return the gradient by a stage of those by its y''."""
+        """Return the gradient in the state of a stage from that in its y''."""
         g = StateGradient.zero(len(self._of_rate))
         q, v, a = (part[k] for part in self._stages)
         of_rate = np.zeros_like(self._of_rate)
@@ -209,7 +209,7 @@ class _Curves:
         return g
 
     def move_back(self, k: int, g: StateGradient) -> None:
-        """Turn the gradient by an open stage into those by the start and by all y'' before."""
+        """Turn the gradient in an open stage into those in the start and in all y'' before."""
         of_pose, of_mean = np.empty_like(self._of_rate), np.empty_like(self._of_rate)
         outputs = self._of_start.twist, self._of_rate, of_pose, of_mean
         state, method = self._start.state, self._method
@@ -224,7 +224,7 @@ class _Curves:
                     self._of_curvature[j] += weight * of
 
     def gradient_by_start(self) -> StateGradient:
-        """Return the gradient by the start."""
+        """Return the gradient in the state at the start."""
         state, of = self._start.state, (self._of_rate, self._of_curvature[0])
         at = state.orientation, state.velocity, self._start.acceleration
         native.add_pose_derivative_gradients(*at, *of, self._of_start)
@@ -240,7 +240,7 @@ class ExplicitAdjoint(Adjoint):
         self._linear: dict[int, tuple[LinearDynamics, System]] = {}
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
-        """Return the gradient by the first state, of those by states at times."""
+        """Return the gradient in the first state, given those in the states at all times."""
         g = StateGradient.zero(self.system.n_bodies)
         self.add(g, gradient_at(self._tape.state.time))
         for part in self._tape.steps.intervals():
@@ -263,7 +263,7 @@ class ExplicitAdjoint(Adjoint):
         return linear
 
     def _step(self, step: Step, g: StateGradient) -> StateGradient:
-        """Return the gradient by the start of a step of that by its end."""
+        """Return the gradient at the start of a step from that at its end."""
         scheme = self._tape.scheme
         if isinstance(scheme, Composition):
             return self._composition(step, scheme, g)
@@ -280,26 +280,26 @@ class ExplicitAdjoint(Adjoint):
         node, n_stages = curves.node, len(curves.node)
         times = [*(first.time + node[:-1] * h).tolist(), time]
         states = [_state(*stage, first) for stage in zip(stages.values, times, strict=True)]
-        by_before = np.zeros_like(first.velocity)
+        before_bar = np.zeros_like(first.velocity)
         for k in reversed(range(n_stages)):
             is_end = k + 1 == n_stages
             if not is_end:
                 assert isinstance(curves, _Curves)
                 g = curves.gradient_by_stage(k)
-            g.twist[:] += by_before
-            by_before[:] = 0.0
+            g.twist[:] += before_bar
+            before_bar[:] = 0.0
             motion = np.ascontiguousarray(stages.values[k, :, 13:]), stages.multiplier[k]
             at.move_to(states[k])
             self.accelerated(at, states[k], g, motion)
             if is_end or stages.attempt:
                 is_near = k > 0 and node[k] == node[k - 1]  # as native steps do
                 before = states[k - 1] if is_near else None
-                by_before = self._close(at, curves.end(k, times[k]), states[k], before, g)
+                before_bar = self._close(at, curves.end(k, times[k]), states[k], before, g)
             curves.move_back(k, g)
         return curves.gradient_by_start()
 
     def _composition(self, step: Step, scheme: Composition, g: StateGradient) -> StateGradient:
-        """Return the gradient by the start of a composition of RATTLE steps, of that by its end.
+        """Return the gradient at the start of a composition of RATTLE steps from that at its end.
 
         Two stages a part: with its velocities v and v_1 of `rattle_adjoint`.
         """
@@ -318,22 +318,24 @@ class ExplicitAdjoint(Adjoint):
         self.accelerated(
             at, motions[-1].state, g, (motions[-1].acceleration, motions[-1].multiplier)
         )
-        by_wrench = np.zeros_like(g.twist)
+        wrench_bar = np.zeros_like(g.twist)
         for k in reversed(range(len(scheme.parts))):
             pair = motions[max(2 * k - 1, 0)], motions[2 * k].state
             ends = motions[2 * k + 1], motions[2 * k + 2].state
-            g, by_wrench = rattle_adjoint(self, at, *pair, *ends, h * scheme.parts[k], g, by_wrench)
-        self.add_wrench(first.velocity, start.acceleration, by_wrench, g)
+            g, wrench_bar = rattle_adjoint(
+                self, at, *pair, *ends, h * scheme.parts[k], g, wrench_bar
+            )
+        self.add_wrench(first.velocity, start.acceleration, wrench_bar, g)
         return g
 
     def _close(
         self, at: LinearDynamics, opened: State, closed: State, last: State | None, g: StateGradient
     ) -> FloatArray:
-        """Turn the gradient by a closed state into that by the open one, in place.
+        """Turn the gradient in a closed state into that in the open one, in place.
 
-        Returns that by the pose of the stage before, whose factors closed this one if it is given.
+        Returns that in the pose of the stage before, whose factors closed this one if it is given.
         """
-        by_last = np.zeros_like(g.twist)
+        last_bar = np.zeros_like(g.twist)
         change = closed.velocity - opened.velocity
         moved = gradients.Displacement.between(opened, closed)
         factors, speed = opened if last is None else last, largest(closed.velocity) or 1.0
@@ -341,26 +343,26 @@ class ExplicitAdjoint(Adjoint):
         tilt = largest(gradients.Displacement.between(factors, closed).twist) / self._length
         if tilt * max(largest(change) / speed, distance) <= _ROUNDED_TILT:
             factors = closed
-            by_velocity, by_pose = self.consistent(at, closed, g)
+            velocity_bar, pose_bar = self.consistent(at, closed, g)
         else:
             inverse, none = self.system.inverse_inertia, np.zeros_like(g.twist)
             rows = self.rows_at(closed, closed.velocity)
             across = at, factors, rows, none
-            by_velocity, g.velocity[:], pi = self.closing(*across, inverse, g.velocity, 1.0)
+            velocity_bar, g.velocity[:], pi = self.closing(*across, inverse, g.velocity, 1.0)
             g.twist[:] += self.rows_vjp(rows, -pi)
             back = inverse @ moved.transposed_jacobian
-            by_pose, g.twist[:], pi = self.closing(*across, back, g.twist, 1.0)
+            pose_bar, g.twist[:], pi = self.closing(*across, back, g.twist, 1.0)
             self.errors_vjp(rows, -pi)
         is_moved = distance > _ROUNDED_CORRECTION
         if is_moved:
             g.twist[:] = gradients.transported(opened, closed, g.twist)
-        by_factors = by_last if factors is last else g.twist
+        factors_bar = last_bar if factors is last else g.twist
         at.move_to(factors)
         if is_moved:
-            by_factors += self.of_factors(at, factors, moved.twist, by_pose)
+            factors_bar += self.of_factors(at, factors, moved.twist, pose_bar)
         if largest(change) > _ROUNDED_CORRECTION * speed:
-            by_factors += self.of_factors(at, factors, change, by_velocity)
-        return by_last
+            factors_bar += self.of_factors(at, factors, change, velocity_bar)
+        return last_bar
 
 
 def _state(stage: FloatArray, time: float, start: State) -> State:
@@ -379,16 +381,18 @@ def _state(stage: FloatArray, time: float, start: State) -> State:
 #
 # where W_0 of the first part is of the accelerations at the start, and that of others is W_1 of the
 # part before; G(t) are the momenta, times h, of a body that is displaced by t in h. Hairer, Lubich,
-# Wanner (2006), sec. VII.1.4. With x^ for the gradient by x, and its variables in reverse,
+# Wanner (2006), sec. VII.1.4. With x_bar for the gradient in x, and its variables in reverse,
 #
-#     M w + A_1' pi = v_1^,  A_1 w = 0,        W_1^ = (from the next part) + h w / 2,
-#     q_1^ += (w' A_1' nu - pi' (A_1 v_1 - k))_q,    q_1^, v^ += (W_1^' W_1)_q, (W_1^' W_1)_v,
-#     p^ = w + M^-1 v^,  W_0^ = (h / 2) M^-1 v^,
-#     y = q_1^ - A_1' kappa,  u = R p^ + h G'^-T B' (y + e),  A_0 u = 0,
-#     v_0^ = M u,  W_0^ := R W_0^ + h u / 2,  q_0^ = y as a gradient by q_0 + (u' A_0' mu)_q.
+#     M w + A_1' pi = v_1_bar,  A_1 w = 0,  W_1_bar = (from the next part) + h w / 2,
+#     q_1_bar += (w' A_1' nu - pi' (A_1 v_1 - k) + W_1_bar' W_1)_q,  v_bar += (W_1_bar' W_1)_v,
+#     p_bar = w + M^-1 v_bar,  W_0_bar = (h / 2) M^-1 v_bar,
+#     y = q_1_bar - A_1' kappa,  u = R p_bar + h G'^-T B' (y + e),  A_0 u = 0,
+#     v_0_bar = M u,  W_0_bar := R W_0_bar + h u / 2,
+#     q_0_bar = y as a gradient in q_0 + (u' A_0' mu)_q.
 #
-# R turns the axes of the end into those of the start, B is the Jacobian of q_1 by t, and e = p^ x*
-# p + W_0^ x* W_0, moments only, is due to turning axes. u and kappa are by `Adjoint.closing`.
+# R turns the axes of the end into those of the start, B is the Jacobian of q_1 in t, and
+# e = p_bar x* p + W_0_bar x* W_0, moments only, is due to turning axes. u and kappa are by
+# `Adjoint.closing`.
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,12 +420,12 @@ def rattle_adjoint(
     end: State,
     h: float,
     g: StateGradient,
-    by_wrench: FloatArray,
+    wrench_bar: FloatArray,
 ) -> tuple[StateGradient, FloatArray]:
-    """Return the gradients by (q_0, v_0) and W_0 of g by (q_1, v_1) and `by_wrench` by W_1.
+    """Return the gradients in (q_0, v_0) and W_0, from g in (q_1, v_1) and `wrench_bar` in W_1.
 
     The part h [s] begins at `first`, with W_0 of `before`; `predicted` has the velocity v, `end`
-    v_1. The equations are above: `weight` is w, then u, `by_p` p^, `by_end` y, `turn` e.
+    v_1. The equations are above: `weight` is w, then u, `end_bar` y, `turn` e.
     """
     system, here = adjoint.system, predicted.state
     moved = gradients.Displacement.between(first, here)
@@ -439,33 +443,35 @@ def rattle_adjoint(
     g.twist[:] += adjoint.rows_vjp(rows, -pi)
     adjoint.add_inertial(weight, end.velocity)
 
-    by_next_wrench = by_wrench + 0.5 * h * weight
-    by = StateGradient(g.twist, *np.zeros((2, *weight.shape)))
-    adjoint.add_wrench(predicted.state.velocity, predicted.acceleration, by_next_wrench, by)
-    adjoint.accelerated(at, here, by, (predicted.acceleration, predicted.multiplier))
-    at.put_in_plane(by.twist)
-    at.put_in_plane(by.velocity)
-    change = gradients.product(system.inverse_inertia, by.velocity)
+    next_wrench_bar = wrench_bar + 0.5 * h * weight
+    predicted_bar = StateGradient(g.twist, *np.zeros((2, *weight.shape)))
+    adjoint.add_wrench(
+        predicted.state.velocity, predicted.acceleration, next_wrench_bar, predicted_bar
+    )
+    adjoint.accelerated(at, here, predicted_bar, (predicted.acceleration, predicted.multiplier))
+    at.put_in_plane(predicted_bar.twist)
+    at.put_in_plane(predicted_bar.velocity)
+    change = gradients.product(system.inverse_inertia, predicted_bar.velocity)
     adjoint.add_inertial(change, here.velocity)
 
-    by_p, by_first_wrench = weight + change, 0.5 * h * change
-    turn = gradients.force_cross(by_p, p_end)
-    turn += gradients.force_cross(by_first_wrench, wrench_end)
+    p_bar, first_wrench_bar = weight + change, 0.5 * h * change
+    turn = gradients.force_cross(p_bar, p_end)
+    turn += gradients.force_cross(first_wrench_bar, wrench_end)
     turn[:, 3:] = 0.0
     back = moved.transposed_jacobian.copy()
     back[:, :3, :3] = slopes[1] @ back[:, :3, :3]
     back[:, 3:, 3:] /= system.mass[:, None, None]
-    constant = moved.to_start(by_p) + h * gradients.product(back, turn)
-    weight, by_end, kappa = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)  # u
+    constant = moved.to_start(p_bar) + h * gradients.product(back, turn)
+    weight, end_bar, kappa = adjoint.closing(at, first, rows, constant, h * back, g.twist, h)  # u
     adjoint.errors_vjp(rows, -kappa)
-    by_displacement = gradients.product(back, turn + by_end)
-    by_displacement[:, :3] = (slopes[2] @ by_displacement[:, :3, None])[:, :, 0]
-    adjoint.add_inertial(by_displacement, moved.twist)
+    displacement_bar = gradients.product(back, turn + end_bar)
+    displacement_bar[:, :3] = (slopes[2] @ displacement_bar[:, :3, None])[:, :, 0]
+    adjoint.add_inertial(displacement_bar, moved.twist)
 
     at.move_to(first)
     impulse = p - adjoint.momenta(first.velocity) - 0.5 * h * wrench
     mu = at.solve(impulse, largest(impulse))[1]
     adjoint.add_inertial(-weight, first.velocity)
-    twist = gradients.transported(first, here, by_end) + adjoint.of_rows(first, mu, weight)
+    twist = gradients.transported(first, here, end_bar) + adjoint.of_rows(first, mu, weight)
     start = StateGradient(twist, adjoint.momenta(weight), np.zeros_like(weight))
-    return start, moved.to_start(by_first_wrench) + 0.5 * h * weight
+    return start, moved.to_start(first_wrench_bar) + 0.5 * h * weight

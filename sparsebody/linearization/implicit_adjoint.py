@@ -1,6 +1,6 @@
 """Adjoints of implicit steps: of the generalized-alpha method, and of those closed at nodes.
 
-At the end of a step, F(q, v, dv/dt, lambda, p) = 0, with derivatives K, D and M by twists,
+At the end of a step, F(q, v, dv/dt, lambda, p) = 0, with derivatives K, D and M in twists,
 velocities and accelerations of the bodies, and
 
     dq_1 = Ad(exp y)^-1 dq_0 + T(y) dy,  dy = h dv_0 + h^2 ((1/2 - beta) da_0 + beta da_1),
@@ -8,7 +8,7 @@ velocities and accelerations of the bodies, and
     (1 - alpha_m) da_1 + alpha_m da_0 = (1 - alpha_f) d(dv_1/dt) + alpha_f d(dv_0/dt).
 
 So J = K + (c D + b M) T^-1, Newton's matrix with nothing left out, turns changes of F into changes
-of the end, and its transpose gradients by the end into weights of these: by Newton's factors, whose
+of the end, and its transpose gradients at the end into weights of these: by Newton's factors, whose
 solutions are refined with products by J'. Of starting values, changes of K / b by poses and
 multipliers are left out, of the order h^2 where steps resolve springs and elements.
 """
@@ -192,14 +192,14 @@ class TransposedStep:
         self._tape.factorize(end, b, c)
 
     def gradients(self, w: FloatArray, u: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Return those of w . F by all variables, and that of w . F + u . delta by twists."""
-        by = self._residuals.vjp(w, self._no_rows)
-        by_twist, frames = by["position"], self._residuals.no_frames()
-        self._tape.equations.native.add_error_forces(u, by_twist, *frames)
+        """Return those of w . F in all variables, and that of w . F + u . delta in twists."""
+        vjp = self._residuals.vjp(w, self._no_rows)
+        twist_bar, frames = vjp["position"], self._residuals.no_frames()
+        self._tape.equations.native.add_error_forces(u, twist_bar, *frames)
         if self._residuals.with_geometry:
             for name, gradient in self._residuals.error_vjp(u, frames).items():
-                by[name] += gradient
-        return by, by_twist
+                vjp[name] += gradient
+        return vjp, twist_bar
 
     def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return w (n_bodies, 6) and u (n_rows,) of [J' E'; A -C] [w; u] = [force; 0]."""
@@ -237,7 +237,7 @@ class SweptSteps(Adjoint, Generic[Part]):
         self._tape, self._linear = tape, self.linear(dynamics)
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
-        """Return the gradient by the first state, of those by states at times."""
+        """Return the gradient in the first state, given those in the states at all times."""
         g = StateGradient.zero(self.system.n_bodies)
         for part in self._tape.steps.intervals():
             for step in (step for steps in reversed(part) for step in reversed(steps)):
@@ -251,30 +251,30 @@ class SweptSteps(Adjoint, Generic[Part]):
         return g
 
     def step_back(self, step: Part, g: StateGradient) -> StateGradient:
-        """Return the gradient by the start of a step of that by its end."""
+        """Return the gradient at the start of a step from that at its end."""
         raise NotImplementedError
 
     def start_back(self, state: State, g: StateGradient) -> None:
-        """Turn gradients by starting values into those by the state."""
+        """Turn gradients in starting values into those in the state."""
 
 
 class ImplicitAdjoint(SweptSteps[ImplicitStep]):
     """A reverse sweep over steps of the generalized-alpha method."""
 
     _tape: ImplicitTape
-    _by_a: FloatArray | float = 0.0  # the gradient by a at the start of a step
+    _a_bar: FloatArray | float = 0.0  # the gradient in a at the start of a step
 
     @cached_property
     def _transposed(self) -> TransposedStep:
         return TransposedStep(self._tape, self.residuals)
 
     def start_back(self, state: State, g: StateGradient) -> None:
-        """Turn gradients by starting values into those by the state.
+        """Turn gradients in starting values into those in the state.
 
         v_0 = v + d, [b M + K A'; A -C] [d; nu] = h^2 [0; A l], and a_0 = a + shift h j, with da/dt
         = j by a difference and l = (1/6 - beta - shift / 2) j + v x a / 12.
         """
-        tape, by_a = self._tape, self._by_a
+        tape, a_bar = self._tape, self._a_bar
         tape.set_compliance(tape.first_compliance)
         method, h, t = tape.method.coefficients, tape.nominal, alpha.DIFFERENCE_SHARE * tape.nominal
         b, rows = method.of_newton(h)[0], alpha.row_motion(self.system, state)
@@ -288,25 +288,25 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
             near.append((dt, tape.accelerations(moved, b, error)))
         jerk = sum(solution.acceleration / (2.0 * dt) for dt, solution in near)
         change = share * jerk + simulation.cross_products(state.velocity, here.acceleration) / 12.0
-        by_change = np.zeros_like(change)
+        change_bar = np.zeros_like(change)
         if not tape.is_rigid:
-            by_change = self._start_velocity_back(rows, b, h * h * change, g) * h * h
-        g.velocity[:] += gradients.force_cross(here.acceleration, by_change) / 12.0
-        g.acceleration[:] += by_a - gradients.force_cross(state.velocity, by_change) / 12.0
-        by_jerk = method.shift * h * by_a + share * by_change
+            change_bar = self._start_velocity_back(rows, b, h * h * change, g) * h * h
+        g.velocity[:] += gradients.force_cross(here.acceleration, change_bar) / 12.0
+        g.acceleration[:] += a_bar - gradients.force_cross(state.velocity, change_bar) / 12.0
+        jerk_bar = method.shift * h * a_bar + share * change_bar
         for dt, solution in near:
-            by = StateGradient.zero(len(change))
-            by.acceleration[:] = by_jerk / (2.0 * dt)
-            self._accelerated(solution, b, by)
-            g.twist[:] += gradients.transported(state, solution.at.state, by.twist)
-            g.velocity[:] += by.velocity + dt * by.twist
-            g.acceleration[:] += dt * by.velocity + 0.5 * dt * dt * by.twist
+            moved_bar = StateGradient.zero(len(change))
+            moved_bar.acceleration[:] = jerk_bar / (2.0 * dt)
+            self._accelerated(solution, b, moved_bar)
+            g.twist[:] += gradients.transported(state, solution.at.state, moved_bar.twist)
+            g.velocity[:] += moved_bar.velocity + dt * moved_bar.twist
+            g.acceleration[:] += dt * moved_bar.velocity + 0.5 * dt * dt * moved_bar.twist
         self._accelerated(here, b, g)
 
     def _start_velocity_back(
         self, rows: alpha.RowMotion, b: float, change: FloatArray, g: StateGradient
     ) -> FloatArray:
-        """Add the gradients of d by the state, and return that by `change`, of A l = A change."""
+        """Add the gradients of d in the state, and return that in `change`, of A l = A change."""
         tape, state, n = self._tape, rows.state, self.system.n_rows
         tape.factorize_start(state, b)
         shift, nu = tape.solve(np.zeros_like(change), rows.product(change))
@@ -319,20 +319,20 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         return rows.forces(w_row)
 
     def _accelerated(self, of: Solution, b: float, g: StateGradient) -> None:
-        """Add gradients by accelerations of compliant joints to those by the state."""
+        """Add gradients in accelerations of compliant joints to those in the state."""
         n, state = self.system.n_rows, of.at.state
         self._tape.factorize_start(state, b)
         p, pi = self._tape.solve(b * g.acceleration, np.zeros_like(of.multiplier))
         residuals = self.residuals(state, of.acceleration, -of.multiplier[:n])
-        by = residuals.vjp(-p, -pi[:n] / b)
+        vjp = residuals.vjp(-p, -pi[:n] / b)
         for name, gradient in self._of_stiffness(state, -p, of.acceleration).items():
-            by[name] += gradient / b
-        g.twist[:] += by["position"]
-        g.velocity[:] += by["velocity"]
-        self.add_parameters(state.time, by)
+            vjp[name] += gradient / b
+        g.twist[:] += vjp["position"]
+        g.velocity[:] += vjp["velocity"]
+        self.add_parameters(state.time, vjp)
 
     def _of_stiffness(self, state: State, y: FloatArray, u: FloatArray) -> dict[str, FloatArray]:
-        """Return the gradients of y' K u by the springs' stiffness in K = W k W'."""
+        """Return the gradients of y' K u in the springs' stiffness in K = W k W'."""
         at = state, np.zeros_like(u), np.zeros(self.system.n_rows)
         residuals = Residuals(self.system, *at)
         of_y, of_u = (residuals.vjp(x, at[2]) for x in (y, u))
@@ -344,8 +344,8 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         }
 
     def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
-        """Return the gradient by the state at the start of a step; that by a is kept."""
-        by_a = self._by_a
+        """Return the gradient in the state at the start of a step; that in a is kept."""
+        a_bar = self._a_bar
         alpha_m, alpha_f, beta, gamma = method = self._tape.method.coefficients
         start, end, h = step.start, step.end, step.h
         self._tape.set_compliance(step.compliance)
@@ -354,20 +354,20 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
         transposed = self._transposed
         transposed.begin(end, y, *method.of_newton(h))
         share = (1.0 - alpha_m) / (1.0 - alpha_f)
-        by_end = by_a + h * gamma * g.velocity + share * g.acceleration
-        carried = simulation.inverse_tangent_forces(y, by_end)  # T^-1' of gradients
+        end_bar = a_bar + h * gamma * g.velocity + share * g.acceleration
+        carried = simulation.inverse_tangent_forces(y, end_bar)  # T^-1' of gradients
         w, u = transposed.solve(g.twist + carried / (h * h * beta))
-        by, by_twist = transposed.gradients(w, u)
-        by_pose, by_velocity = g.twist - by_twist, g.velocity - by["velocity"]
-        by_rate = g.acceleration - self.momenta(w)
-        self.add_parameters(end.state.time, {name: -by[name] for name in self.by_parameters})
-        by_end = by_a + h * gamma * by_velocity + share * by_rate
-        by_start = h * (1.0 - gamma) * by_velocity - (0.5 - beta) / beta * by_end
-        by_start += alpha_m / (1.0 - alpha_f) * by_rate
-        acceleration = (1.0 - step.ratio) * by_start - alpha_f / (1.0 - alpha_f) * by_rate
-        velocity = by_velocity - by_end / (h * beta)
-        twist = gradients.transported(start.state, end.state, by_pose)
-        self._by_a = step.ratio * by_start
+        vjp, twist_bar = transposed.gradients(w, u)
+        pose_bar, velocity_bar = g.twist - twist_bar, g.velocity - vjp["velocity"]
+        rate_bar = g.acceleration - self.momenta(w)
+        self.add_parameters(end.state.time, {name: -vjp[name] for name in self.by_parameters})
+        end_bar = a_bar + h * gamma * velocity_bar + share * rate_bar
+        start_bar = h * (1.0 - gamma) * velocity_bar - (0.5 - beta) / beta * end_bar
+        start_bar += alpha_m / (1.0 - alpha_f) * rate_bar
+        acceleration = (1.0 - step.ratio) * start_bar - alpha_f / (1.0 - alpha_f) * rate_bar
+        velocity = velocity_bar - end_bar / (h * beta)
+        twist = gradients.transported(start.state, end.state, pose_bar)
+        self._a_bar = step.ratio * start_bar
         return StateGradient(twist, velocity, acceleration)
 
 
@@ -383,7 +383,7 @@ class ImplicitAdjoint(SweptSteps[ImplicitStep]):
 #
 #     V_i = T(y_i) sum_j W_ij y_j + x_i,  A_i = sum_j W_ij (V_j - v_0),  J x_i + A_f' mu_i = 0,
 #
-# and the Jacobian is by (y, lambda, x). Hairer and Wanner (1996), sec. IV.8.
+# and the Jacobian is that in (y, lambda, x). Hairer and Wanner (1996), sec. IV.8.
 #
 # Of the generalized-alpha method of index 2, whose one node is the end of the step,
 #
@@ -400,7 +400,7 @@ Gradients = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class NodeGradients(NamedTuple):
-    """Gradients (s, n_bodies, 6) and, by multipliers, (s, n_rows) at s nodes."""
+    """Gradients (s, n_bodies, 6) and, in multipliers, (s, n_rows) at s nodes."""
 
     twist: FloatArray
     velocity: FloatArray
@@ -426,14 +426,14 @@ class NodeEquations:
         ]
         self._rows = [adjoint.rows_at(state, state.velocity) for state in states]
 
-    def weights(self, by_nodes: Gradients, rate: float, corrected: Correct) -> Weights:
-        """Return the weights of gradients (s, n_bodies, 6) by twists, velocities, accelerations.
+    def weights(self, nodes_bar: Gradients, rate: float, corrected: Correct) -> Weights:
+        """Return the weights of gradients (s, n_bodies, 6) in twists, velocities, accelerations.
 
         Velocities are about `rate` times twists.
         """
-        by_twist, mass = by_nodes[0], float(self._adjoint.system.mass.mean())
-        shape, s = by_twist.shape, len(by_twist)
-        sizes = np.cumsum([by_twist.size, s * len(self._no_rows)])
+        twist_bar, mass = nodes_bar[0], float(self._adjoint.system.mass.mean())
+        shape, s = twist_bar.shape, len(twist_bar)
+        sizes = np.cumsum([twist_bar.size, s * len(self._no_rows)])
         units = rate**2 * mass, 1.0, rate
 
         def split(z: FloatArray) -> Weights:
@@ -448,10 +448,10 @@ class NodeEquations:
 
         def product(z: FloatArray) -> FloatArray:
             w, u, v = split(z)
-            by_multiplier = np.zeros_like(u)
-            for rows, weight, row in zip(self._rows, w, by_multiplier, strict=True):
+            multiplier_bar = np.zeros_like(u)
+            for rows, weight, row in zip(self._rows, w, multiplier_bar, strict=True):
                 rows.native.row_products(weight, row)
-            return joined(corrected(NodeGradients(*self.gradients(w, u, v), by_multiplier)))
+            return joined(corrected(NodeGradients(*self.gradients(w, u, v), multiplier_bar)))
 
         def effect(z: FloatArray) -> FloatArray:
             """Weights of rows by their forces, as those of dependent ones are not unique."""
@@ -460,29 +460,29 @@ class NodeEquations:
                 for rows, weight, force in zip(self._rows, weights, total, strict=True):
                     rows.native.add_row_forces(weight, force)
             forces[1] *= rate
-            return np.append(z[: by_twist.size], forces)
+            return np.append(z[: twist_bar.size], forces)
 
         none = np.zeros((s, len(self._no_rows)))
-        right = joined(corrected(NodeGradients(*by_nodes, none)))
+        right = joined(corrected(NodeGradients(*nodes_bar, none)))
         return split(gradients.solve_near_identity(product, right, effect))
 
     def gradients(self, w: FloatArray, u: FloatArray, v: FloatArray) -> Gradients:
-        """Return those of w . F + u . delta + v . A v by twists, velocities and accelerations."""
-        by_twist, by_velocity = np.empty_like(w), np.empty_like(w)
+        """Return those of w . F + u . delta + v . A v in twists, velocities and accelerations."""
+        twist_bar, velocity_bar = np.empty_like(w), np.empty_like(w)
         for k, (of, rows) in enumerate(zip(self._residuals, self._rows, strict=True)):
-            by = of.vjp(w[k], self._no_rows)
-            by_velocity[k] = by["velocity"]
-            rows.native.add_row_forces(v[k], by_velocity[k])
-            by_twist[k] = by["position"] + rows.vjp(self._zero_twists, v[k])["position"]
-            rows.native.add_row_forces(u[k], by_twist[k])
-        return by_twist, by_velocity, np.array([self._adjoint.momenta(k) for k in w])
+            vjp = of.vjp(w[k], self._no_rows)
+            velocity_bar[k] = vjp["velocity"]
+            rows.native.add_row_forces(v[k], velocity_bar[k])
+            twist_bar[k] = vjp["position"] + rows.vjp(self._zero_twists, v[k])["position"]
+            rows.native.add_row_forces(u[k], twist_bar[k])
+        return twist_bar, velocity_bar, np.array([self._adjoint.momenta(k) for k in w])
 
     def add_parameters(self, w: FloatArray, u: FloatArray, v: FloatArray) -> None:
-        """Add gradients of -(w . F + u . delta + v . A v) by parameters."""
+        """Add gradients of -(w . F + u . delta + v . A v) in parameters."""
         adjoint = self._adjoint
         for state, of, weight in zip(self.states, self._residuals, w, strict=True):
-            by = of.vjp(weight, self._no_rows)
-            adjoint.add_parameters(state.time, {name: -by[name] for name in adjoint.by_parameters})
+            vjp = of.vjp(weight, self._no_rows)
+            adjoint.add_parameters(state.time, {name: -vjp[name] for name in adjoint.by_parameters})
         for rows, of_pose, of_velocity in zip(self._rows, u, v, strict=True):
             adjoint.errors_vjp(rows, -of_pose)
             adjoint.rows_vjp(rows, -of_velocity)
@@ -495,7 +495,7 @@ class CollocationStep:
     end: CollocationState
     point: CollocationState
     point_step: float  # [s]
-    is_whole: bool
+    by_mode: bool
 
 
 class CollocationTape(StepTape[CollocationState, CollocationStep], CollocationStepper):
@@ -505,7 +505,7 @@ class CollocationTape(StepTape[CollocationState, CollocationStep], CollocationSt
         super()._step(time, h, halvings)
         method = self.method
         assert method.point is not None
-        step = CollocationStep(self.now, method.point, method.point_step, method.is_whole)
+        step = CollocationStep(self.now, method.point, method.point_step, method.by_mode)
         self._parts.append(step)
 
 
@@ -517,7 +517,7 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
         return CollocationStepper(self._tape.problem)
 
     def step_back(self, step: CollocationStep, g: StateGradient) -> StateGradient:
-        """Return the gradient by the start of a step of that by its end."""
+        """Return the gradient at the start of a step from that at its end."""
         polynomials = step.end.step
         assert polynomials is not None
         method, first, h = self._stepper.method, polynomials.start, polynomials.h
@@ -526,30 +526,30 @@ class CollocationAdjoint(SweptSteps[CollocationStep]):
         A = collocation.each_node(rates, polynomials.velocity[1:] - first.velocity)
         states = method.node_states(polynomials, step.end.state.time)
         nodes = NodeEquations(self, states, A, polynomials.multiplier)
-        method.factorize_at(step.point, step.point_step, step.is_whole)
+        method.factorize_at(step.point, step.point_step, step.by_mode)
 
         def apply(kernel: Kernel, *arrays: FloatArray) -> FloatArray:
             flat = (np.ascontiguousarray(array).reshape(-1, 6) for array in (Y, *arrays))
             return kernel(*flat).reshape(Y.shape)
 
-        def corrected(by: NodeGradients) -> Weights:
-            by_velocity = by.velocity + collocation.each_node(rates.T, by.acceleration)
-            by_displacement = apply(simulation.tangent_forces, by.twist)
-            by_displacement += apply(simulation.tangent_gradients, y_rate, by_velocity)
-            of_rate = apply(simulation.tangent_forces, by_velocity)
-            by_displacement += collocation.each_node(rates.T, of_rate)
-            change = apply(simulation.inverse_tangent_forces, by_displacement)
-            return method.transposed_correction(change, by.multiplier, by_velocity)
+        def corrected(node_bar: NodeGradients) -> Weights:
+            velocity_bar = node_bar.velocity + collocation.each_node(rates.T, node_bar.acceleration)
+            displacement_bar = apply(simulation.tangent_forces, node_bar.twist)
+            displacement_bar += apply(simulation.tangent_gradients, y_rate, velocity_bar)
+            of_rate = apply(simulation.tangent_forces, velocity_bar)
+            displacement_bar += collocation.each_node(rates.T, of_rate)
+            change = apply(simulation.inverse_tangent_forces, displacement_bar)
+            return method.transposed_correction(change, node_bar.multiplier, velocity_bar)
 
         of_twist, of_velocity, none = np.zeros((3, *Y.shape))
         of_twist[-1], of_velocity[-1] = g.twist, g.velocity
-        by_end = of_twist, of_velocity, none
-        weights = nodes.weights(by_end, method.matrix.rate, corrected)
+        end_bar = of_twist, of_velocity, none
+        weights = nodes.weights(end_bar, method.matrix.rate, corrected)
         nodes.add_parameters(*weights)
-        by_twist, _, momentum = nodes.gradients(*weights)
+        twist_bar, _, momentum = nodes.gradients(*weights)
         start = StateGradient.zero(self.system.n_bodies)
-        for state, by in zip(states, of_twist - by_twist, strict=True):
-            start.twist[:] += gradients.transported(first, state, by)
+        for state, of_node in zip(states, of_twist - twist_bar, strict=True):
+            start.twist[:] += gradients.transported(first, state, of_node)
         start.velocity[:] = np.tensordot(rates.sum(axis=1), momentum, 1)
         return start
 
@@ -558,22 +558,22 @@ class StabilizedAdjoint(ImplicitAdjoint):
     """A reverse sweep over steps of index 2."""
 
     def step_back(self, step: ImplicitStep, g: StateGradient) -> StateGradient:
-        """Return the gradient by the state at the start of a step; that by a is kept."""
+        """Return the gradient in the state at the start of a step; that in a is kept."""
         alpha_m, _, beta, gamma = method = self._tape.method.coefficients
         start, end, h = step.start, step.end, step.h
         b, c = method.of_newton(h)
         self._tape.factorize(end, b, c)
-        g.velocity[:] += self._by_a / (h * gamma)  # a_1 follows from v_1
+        g.velocity[:] += self._a_bar / (h * gamma)  # a_1 follows from v_1
         node = NodeEquations(self, [end.state], end.acceleration[None], end.multiplier[None])
-        by_end = g.twist[None], g.velocity[None], g.acceleration[None]
+        end_bar = g.twist[None], g.velocity[None], g.acceleration[None]
 
-        def corrected(by: NodeGradients) -> Weights:
-            change = by.twist + c * by.velocity + b * by.acceleration
-            w, row = self._tape.corrections(change[0], by.multiplier[0])
-            u = self._tape.corrections(by.twist[0], np.zeros_like(row))[1]
+        def corrected(node_bar: NodeGradients) -> Weights:
+            change = node_bar.twist + c * node_bar.velocity + b * node_bar.acceleration
+            w, row = self._tape.corrections(change[0], node_bar.multiplier[0])
+            u = self._tape.corrections(node_bar.twist[0], np.zeros_like(row))[1]
             return -w[None], -u[None], (u - row)[None] / c
 
-        weights = node.weights(by_end, c, corrected)
+        weights = node.weights(end_bar, c, corrected)
         node.add_parameters(*weights)
         of_rows = node.gradients(*weights)
         twist, velocity, rate = (of_end - of[0] for of_end, of in zip(g, of_rows, strict=True))
@@ -581,12 +581,12 @@ class StabilizedAdjoint(ImplicitAdjoint):
         y = h * start.state.velocity + h * h * ((0.5 - beta) * a_0 + beta * end.a)
         moved, share = simulation.tangent_forces(y, twist), 1.0 / (1.0 - alpha_m)
         # predicted: a_1 = share (dv_0/dt - alpha_m a_0), of which y, v_1 and dv_1/dt are changes
-        by_next = h * gamma * velocity + h * h * beta * moved
-        by_start = h * (1.0 - gamma) * velocity + h * h * (0.5 - beta) * moved
-        by_start -= alpha_m * share * by_next + (1.0 - gamma) / gamma * self._by_a
-        acceleration = share * by_next + rate + (1.0 - step.ratio) * by_start
-        velocity = velocity + h * moved - self._by_a / (h * gamma)
-        self._by_a = step.ratio * by_start
+        next_bar = h * gamma * velocity + h * h * beta * moved
+        start_bar = h * (1.0 - gamma) * velocity + h * h * (0.5 - beta) * moved
+        start_bar -= alpha_m * share * next_bar + (1.0 - gamma) / gamma * self._a_bar
+        acceleration = share * next_bar + rate + (1.0 - step.ratio) * start_bar
+        velocity = velocity + h * moved - self._a_bar / (h * gamma)
+        self._a_bar = step.ratio * start_bar
         return StateGradient(
             gradients.transported(start.state, end.state, twist), velocity, acceleration
         )

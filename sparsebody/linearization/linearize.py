@@ -4,7 +4,7 @@
     r(q, v, a, p) = d/dt (A v) - b(p) = A(q) a - gamma(q, v) - b(p) = 0,
 
 with q <- q exp(d) for twists d of the bodies in body coordinates, b the accelerations of prescribed
-coordinates, and p forces, inertias and constants of springs. Derivatives by q, v and a come from
+coordinates, and p forces, inertias and constants of springs. Derivatives in q, v and a come from
 dual numbers in the native core; F and r are linear in most parameters. At rest, with q = N z on
 what the joints allow, the minimal form is
 
@@ -192,7 +192,7 @@ class Linearization:
 
         Deviations q, twists in body coordinates, are N z of `allowed_motions`, z = P q with
         P = (N'M N)^-1 N'M constant in body coordinates; so A and B are of this instant of a motion,
-        and constant if it is steady. With dq/dt = dv - v x q, and W q the change of A v by q,
+        and constant if it is steady. With dq/dt = dv - v x q, and W q the derivative of A v in q,
 
             A dv = -W q = (A (v x q) - D_r q) / 2,   d2z/dt2 = P (da - a x q - v x dq/dt),
             P da = (N'M N)^-1 N' (B u - K q - D dv).
@@ -226,7 +226,7 @@ class Linearization:
         return StateSpace(A, np.vstack([np.zeros_like(B), B]), C, np.zeros((len(C), B.shape[1])))
 
     def _velocity_changes(self, N: FloatArray, P: FloatArray) -> FloatArray:
-        """Return the derivative (6n, n_freedoms) of dv by z at dz/dt = P (dv - v x N z) = 0."""
+        """Return the derivative (6n, n_freedoms) of dv in z at dz/dt = P (dv - v x N z) = 0."""
         velocity, rows = self.state.velocity, self.rows[self.independent_rows]
         crossed = self._crossed(velocity, N)
         if not velocity.any():

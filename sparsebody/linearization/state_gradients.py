@@ -1,18 +1,18 @@
-"""Adjoints of accelerations and projections. A gradient "by x" is that with respect to x.
+"""Adjoints of accelerations and projections; x_bar is the gradient in x.
 
 With the factors of [M A'; A 0] at a state, [M A'; A 0] [p; pi] = [g; 0] turns a gradient g
 
-- by accelerations, M a + v x* M v - f - A' lambda = 0 and A a = gamma, into weights -p and -pi of
+- in accelerations, M a + v x* M v - f - A' lambda = 0 and A a = gamma, into weights -p and -pi of
   changes of these equations;
-- by a velocity v projected from v_o, M (v - v_o) + A' nu = 0 and A v = k, into the gradient M p by
-  v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) by the pose and the inertias.
+- in a velocity v projected from v_o, M (v - v_o) + A' nu = 0 and A v = k, into the gradient M p in
+  v_o, and the gradients of -pi' A v and -p' (M (v - v_o) + A' nu) in the pose and the inertias.
 
 A pose q = q_o exp(t(f)), f = A_f' mu, that closes its joints, delta(q) = 0, has E dq = 0, E the
-Jacobian of delta, and dq = Ad^-1 dq_o + B dt. A gradient g by its twist becomes the gradient
+Jacobian of delta, and dq = Ad^-1 dq_o + B dt. A gradient g in its twist becomes the gradient
 
-    p = (dt/df)' B' (g - E' kappa) by f,  kappa such that A_f p = 0,
+    p = (dt/df)' B' (g - E' kappa) in f,  kappa such that A_f p = 0,
 
-and g - E' kappa, in the coordinates at q_o, by q_o.
+and g - E' kappa, in the coordinates at q_o, in q_o.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ROUNDING = 1e-9  # of gradients, relative to the largest of all
 
 
 class StateGradient(NamedTuple):
-    """Gradients (n_bodies, 6) by twists, velocities and accelerations, accumulated in place."""
+    """Gradients (n_bodies, 6) in twists, velocities and accelerations, accumulated in place."""
 
     twist: FloatArray
     velocity: FloatArray
@@ -60,7 +60,7 @@ class Displacement(NamedTuple):
     """The twists t = (w, u) from poses to others, x += R u and q <- q exp(w)."""
 
     twist: FloatArray  # (n_bodies, 6)
-    transposed_jacobian: FloatArray  # (n_bodies, 6, 6) B', B the Jacobian of the end by them
+    transposed_jacobian: FloatArray  # (n_bodies, 6, 6) B', B the Jacobian of the end in them
 
     @classmethod
     def between(cls, start: State, end: State) -> Displacement:
@@ -157,7 +157,7 @@ class LinearDynamics:
 
 
 class Adjoint:
-    """Gradients by the parameters of a motion, accumulated backwards in time.
+    """Gradients in the parameters of a motion, accumulated backwards in time.
 
     Each method adds the gradients of the equations that it takes the adjoint of; those by the
     geometry of joints only `with_geometry`.
@@ -173,11 +173,11 @@ class Adjoint:
             del shapes[name]
         self.by_parameters = {name: np.zeros(shape) for name, shape in shapes.items()}
         self._sums = [(name, total) for name, total in self.by_parameters.items() if total.size]
-        self.size = 0.0  # of the largest gradient by a state
+        self.size = 0.0  # of the largest gradient in a state
         self._momentum_size = float(system.mass.max()) * system.typical_length  # of twists
 
     def run(self, gradient_at: Callable[[float], StateGradient | None]) -> StateGradient:
-        """Return the gradient by the first state, given those by the states at all times."""
+        """Return the gradient in the first state, given those in the states at all times."""
         raise NotImplementedError
 
     def linear(self, dynamics: ForwardDynamics) -> LinearDynamics:
@@ -189,7 +189,7 @@ class Adjoint:
         return linear
 
     def add(self, g: StateGradient, other: StateGradient | None) -> None:
-        """Add the gradient of the objective by a state, if it depends on that."""
+        """Add the gradient of the objective in a state, if it depends on that."""
         if other is not None:
             for part, added in zip(g, other, strict=True):
                 part += added
@@ -198,45 +198,45 @@ class Adjoint:
     def accelerated(
         self, at: LinearDynamics, state: State, g: StateGradient, motion: Solution
     ) -> None:
-        """Add gradients by the accelerations at a state to those by the state and parameters.
+        """Add gradients in the accelerations at a state to those in the state and parameters.
 
         `motion` are these accelerations and their multipliers.
         """
         if at.has_other_multipliers:
             motion = at.accelerations(self.force(state))
         y, z = at.solve(g.acceleration, self.size)
-        by = self.residuals(state, *motion).vjp(-y, -z)
-        g.twist[:] += by["position"]
-        g.velocity[:] += by["velocity"]
-        self.add_parameters(state.time, by)
+        vjp = self.residuals(state, *motion).vjp(-y, -z)
+        g.twist[:] += vjp["position"]
+        g.velocity[:] += vjp["velocity"]
+        self.add_parameters(state.time, vjp)
 
     def residuals(self, state: State, a: FloatArray, lam: FloatArray) -> Residuals:
-        """Return the residuals of a motion, with gradients by all parameters."""
+        """Return the residuals of a motion, with gradients in all parameters."""
         return Residuals(self.system, state, a, lam, self.with_geometry)
 
-    def add_parameters(self, time: float, by: Mapping[str, FloatArray]) -> None:
-        """Add gradients by parameters, of which wrenches are those at a time."""
+    def add_parameters(self, time: float, vjp: Mapping[str, FloatArray]) -> None:
+        """Add gradients in parameters, of which wrenches are those at a time."""
         for name, total in self._sums:
-            total += by[name]
-        self.add_force_gradient(time, by["force"])
+            total += vjp[name]
+        self.add_force_gradient(time, vjp["force"])
 
     def force(self, state: State) -> FloatArray | None:
         """Return the wrenches of the control."""
         return None if self.control is None else self.control(state.time, state)
 
     def consistent(self, at: LinearDynamics, state: State, g: StateGradient) -> Solution:
-        """Turn the gradient by a consistent state into that by the state before its projection.
+        """Turn the gradient in a consistent state into that in the state before its projection.
 
         The projection moves along M^-1 A'. Returns p of the velocity and of the pose.
         """
-        by_velocity, pi = at.solve(g.velocity, self.size)
+        velocity_bar, pi = at.solve(g.velocity, self.size)
         g.twist[:] += self.of_rows(state, -pi, state.velocity)
-        g.velocity[:] = self.momenta(by_velocity)
-        by_pose, pi = at.solve(g.twist, self.size)
+        g.velocity[:] = self.momenta(velocity_bar)
+        pose_bar, pi = at.solve(g.twist, self.size)
         if self.with_geometry:
-            self.errors_vjp(self.rows_at(state, np.zeros_like(by_pose)), -pi)
-        g.twist[:] = self.momenta(by_pose)
-        return by_velocity, by_pose
+            self.errors_vjp(self.rows_at(state, np.zeros_like(pose_bar)), -pi)
+        g.twist[:] = self.momenta(pose_bar)
+        return velocity_bar, pose_bar
 
     def closing(
         self,
@@ -289,7 +289,7 @@ class Adjoint:
     def of_factors(
         self, at: LinearDynamics, state: State, change: FloatArray, p: FloatArray
     ) -> FloatArray:
-        """Add gradients by inertias, and return that by the pose, of -p' (M change + A' nu)."""
+        """Add gradients in inertias, and return that in the pose, of -p' (M change + A' nu)."""
         nu = at.solve(-self.momenta(change), self._momentum_size)[1]
         self.add_inertial(p, change)
         return self.of_rows(state, -nu, p)
@@ -300,7 +300,7 @@ class Adjoint:
         return native.momenta(*inertias, np.ascontiguousarray(velocity))
 
     def add_inertial(self, p: FloatArray, change: FloatArray) -> None:
-        """Add the gradients of -p' M change by masses and inertias."""
+        """Add the gradients of -p' M change in masses and inertias."""
         of = self.by_parameters["mass"], self.by_parameters["inertia"]
         native.add_inertial_gradients(p, np.ascontiguousarray(change), *of)
 
@@ -314,19 +314,19 @@ class Adjoint:
         return self.rows_vjp(self.rows_at(state, motion), multiplier)
 
     def rows_vjp(self, rows: Residuals, multiplier: FloatArray) -> FloatArray:
-        """Return the gradient of multiplier' A motion by twists, and add those by geometry."""
-        by = rows.vjp(np.zeros((self.system.n_bodies, 6)), multiplier)
-        self._add_geometry(by)
-        return by["position"]
+        """Return the gradient of multiplier' A motion in twists, and add those in geometry."""
+        vjp = rows.vjp(np.zeros((self.system.n_bodies, 6)), multiplier)
+        self._add_geometry(vjp)
+        return vjp["position"]
 
     def errors_vjp(self, rows: Residuals, multiplier: FloatArray) -> None:
-        """Add the gradients by geometry of multiplier' delta, of closed joints, of `rows_at`."""
+        """Add the gradients in geometry of multiplier' delta, of closed joints, of `rows_at`."""
         if self.with_geometry:
             self._add_geometry(rows.error_vjp(multiplier))
 
-    def _add_geometry(self, by: Mapping[str, FloatArray]) -> None:
+    def _add_geometry(self, vjp: Mapping[str, FloatArray]) -> None:
         for name in GEOMETRY if self.with_geometry else ():
-            self.by_parameters[name] += by[name]
+            self.by_parameters[name] += vjp[name]
 
 
 def solve_near_identity(

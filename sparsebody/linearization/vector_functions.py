@@ -1,7 +1,7 @@
 """Accelerations and simulations as vector functions y = f(x) with products J dx and J' w.
 
 x and y hold named arrays one after the other. A pose is a position and a quaternion q, of which
-f takes q / |q|: dq turns a body by w = 2 Im(q^-1 dq) in body axes, so that a gradient g by w is
+f takes q / |q|: dq turns a body by w = 2 Im(q^-1 dq) in body axes, so that a gradient g in w is
 2 q (0, g) / |q|^2 by q. It is tangent to the sphere of quaternions of one length.
 """
 
@@ -110,12 +110,12 @@ class VectorFunction(ABC):
             rates["orientation"] = slice(0, 3), np.moveaxis(np.array(rows), 2, 0)
         return rates
 
-    def _gradient(self, x: FloatArray, by: dict[str, FloatArray]) -> FloatArray:
-        """Return the gradient by x, of those by all variables, by twists in place of poses."""
-        by_twist = by["position"]
+    def _gradient(self, x: FloatArray, vjp: dict[str, FloatArray]) -> FloatArray:
+        """Return the gradient in x from those in all variables, poses by twists."""
+        twist_bar = vjp["position"]
         for name, (part, rate) in self._pose_rates(x).items():
-            by[name] = np.einsum("nij,ni->nj", rate, by_twist[:, part])
-        return joined(by[name] for name in self.inputs)
+            vjp[name] = np.einsum("nij,ni->nj", rate, twist_bar[:, part])
+        return joined(vjp[name] for name in self.inputs)
 
     @abstractmethod
     def value(self, x: FloatArray) -> FloatArray:
@@ -164,7 +164,7 @@ class AccelerationFunction(VectorFunction):
         return joined(self._at(x).jvp(**along, position=twist))
 
     def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the gradients, those by quaternions tangent to the unit sphere."""
+        """Return the gradients, those in quaternions tangent to the unit sphere."""
         return self._gradient(x, self._at(x).vjp(**split(weight, self.outputs)))
 
     def _at(self, x: FloatArray) -> Derivatives:
@@ -236,7 +236,7 @@ class SimulationFunction(VectorFunction):
         raise ModelError("simulations have gradients only: use reverse derivatives")
 
     def vjp(self, x: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the gradients, those by quaternions tangent to the unit sphere."""
+        """Return the gradients, those in quaternions tangent to the unit sphere."""
         return self._gradient(x, self._at(x)(**split(weight, self.outputs)))
 
     def _at(self, x: FloatArray) -> Pullback:

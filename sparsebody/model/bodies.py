@@ -140,10 +140,10 @@ def _as_many(rows: FloatArray, n: int) -> FloatArray:
 
 
 def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
-    """(3, 3) right-handed unit axes as columns, the third along z, the first as near x as can be.
+    """(3, 3) right-handed unit axes as columns, the third along z, the first nearest to x.
 
-    Without x the choice is a smooth function of z, except at -z: the least rotation of the world
-    axes that brings z where it is asked for.
+    Without x they are the world axes after the least rotation that takes z to the given direction,
+    a smooth function of it except at -z.
     """
     e_z = columns.direction(z, who, "axis")
     z_numbers = tuple(np.array(z, dtype=float).tolist())
@@ -164,7 +164,7 @@ def _axes_of(z: tuple[float, ...], x: tuple[float, ...] | None = None) -> FloatA
 
 def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
     """(n, 3, 3) as `axes` of directions z and x (n, 3), of any length above zero."""
-    e_z = z / np.linalg.norm(z, axis=1, keepdims=True)
+    e_z = columns.unit_rows(z)
     if x is None:
         h = e_z + np.array([0.0, 0.0, 1.0])
         square = np.sum(h * h, axis=1)
@@ -175,7 +175,7 @@ def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
         half_turn[against] = np.diag([1.0, -1.0, -1.0])
         return np.asarray(half_turn)
     across = x - e_z * np.sum(e_z * x, axis=1, keepdims=True)
-    e_x = across / np.linalg.norm(across, axis=1, keepdims=True)
+    e_x = columns.unit_rows(across)
     return np.stack([e_x, np.cross(e_z, e_x), e_z], axis=2)
 
 
@@ -457,7 +457,7 @@ def _are_right(some: BodyColumns) -> bool:
         and model.is_regular(
             some.center_of_mass, orientation, some.angular_velocity, inertia.ravel()
         )
-        and bool((some.mass >= 0.0).all() and spatial.inertia_verdicts(inertia)[1][:3].all())
+        and bool((some.mass >= 0.0).all() and spatial.inertia_conditions(inertia)[1][:3].all())
         and all(isinstance(shape, Shape | None) for shape in distinct(some.shape))
     )
 

@@ -48,10 +48,17 @@ def positive(value: object, who: str, what: str) -> float:
 def direction(value: ArrayLike, who: str, what: str) -> FloatArray:
     """Return `value` as a unit 3-vector; its length may be anything above zero."""
     array = vector(value, who, what)
-    length = float(np.linalg.norm(array))
-    if length == 0.0:
+    if not array.any():
         raise ModelError(f"{who}: {what} is the zero vector; give a direction")
-    return np.asarray(array / length)
+    return unit_rows(array[None])[0]
+
+
+def unit_rows(vectors: FloatArray) -> FloatArray:
+    """Return vectors (n, k) over their lengths, whose squares may overflow or vanish."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    is_extreme = (largest < 1e-150) | (largest > 1e150)
+    scaled = vectors / np.where(is_extreme, largest, 1.0)
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
 
 
 def column(value: ArrayLike, shape: tuple[int, ...], n: int, who: str, what: str) -> FloatArray:

@@ -1,7 +1,7 @@
 """Mechanisms in files: NetworkX node-link JSON of plain lists, numbers and words; robot files.
 
-Files are written and read by columns. A schema tells what is wrong with nodes and edges, of which
-it sees nothing in a good document.
+Files are written and read by columns; where that fails, a schema finds what is wrong with nodes
+and edges.
 """
 
 import gc
@@ -53,7 +53,7 @@ BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, N
 
 
 class Unfit(ModelError):
-    """The document has something wrong, or something unusual."""
+    """A document that cannot be read by columns."""
 
 
 def load_mechanism(path: writing.StrPath) -> Mechanism:
@@ -128,7 +128,7 @@ def mechanism_from_text(text: str, source: str) -> Mechanism:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Make many objects without a search for cycles now and again: a document has none."""
+    """Pause garbage collection, a search for cycles of objects: a document has none."""
     was_on = gc.isenabled()
     gc.disable()
     try:

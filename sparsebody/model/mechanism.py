@@ -55,7 +55,7 @@ class Mechanism:
     >>> import sparsebody as sb
     >>> pendulum = sb.Mechanism("pendulum")
     >>> bar = pendulum.add_body("bar", mass=1.0, inertia=[0.01, 0.1, 0.1], position=[0.5, 0, 0])
-    >>> hinge = pendulum.add_joint("hinge", sb.Revolute(), sb.WORLD, "bar", axis=[0, 1, 0])
+    >>> joint = pendulum.add_joint("pivot", sb.Revolute(), sb.WORLD, "bar", axis=[0, 1, 0])
     >>> pendulum.n_bodies, pendulum.n_joints
     (1, 1)
     """

@@ -1,4 +1,4 @@
-"""Names of bodies or joints in the order of declaration; those that count are made when needed."""
+"""Names of bodies or joints in the order of declaration; numbered ones are made on demand."""
 
 import re
 from bisect import bisect_right
@@ -13,10 +13,10 @@ from sparsebody.errors import ModelError
 
 WORLD = "world"
 FIELD = "{}"
-MANY = 512  # names that count from which they are not stored
+MANY = 512  # numbered names, from which on they are not stored
 
 
-class Counted(Sequence[str]):
+class NumberedNames(Sequence[str]):
     """`size` names of templates in turn, such as left-0, right-0, left-1, made when needed.
 
     A template has one field {}, and the number that stands there first.
@@ -83,7 +83,7 @@ def numbered(template: str, *numbers: Any) -> Sequence[str]:
         raise ModelError(f"names {template!r}: {remedy}, not {', '.join(kinds) or 'none'}")
     first, n = columns[0][:1], len(columns[0])
     if len(columns) == 1 and n >= MANY and first >= 0 and (np.diff(columns[0]) == 1).all():
-        return Counted([(template, int(first[0]))], n)
+        return NumberedNames([(template, int(first[0]))], n)
     pattern = template.replace("%", "%%").replace(FIELD, "%d")  # faster than `format`
     return [pattern % row for row in zip(*(column.tolist() for column in columns), strict=True)]
 
@@ -97,11 +97,11 @@ def interleaved(*names: Sequence[str]) -> Sequence[str]:
     ['left-0', 'right-0', 'left-1', 'right-1']
     """
     sizes = set(map(len, names))
-    if len(sizes) == 1 and all(isinstance(part, Counted) for part in names):
+    if len(sizes) == 1 and all(isinstance(part, NumberedNames) for part in names):
         templates = [template for part in names for template in part.templates]  # type: ignore[attr-defined]
         pairs = combinations([template for template, _ in templates], 2)
         if len(templates) == len(names) and not any(starmap(_alike, pairs)):
-            return Counted(templates, sum(map(len, names)))
+            return NumberedNames(templates, sum(map(len, names)))
     return list(chain.from_iterable(zip(*names, strict=True)))
 
 
@@ -117,9 +117,9 @@ class Names(Sequence[str]):
     """Names in the order of declaration, each of them once; equal to a tuple of the same words."""
 
     def __init__(self, words: Iterable[str] = ()) -> None:
-        self._parts: list[list[str] | Counted] = [list(words)]
+        self._parts: list[list[str] | NumberedNames] = [list(words)]
         self._starts = [0]
-        self._index: dict[str, int] | None = None  # of the words, made at the first question
+        self._index: dict[str, int] | None = None  # of the words, made when first needed
 
     def __len__(self) -> int:
         return self._starts[-1] + len(self._parts[-1])
@@ -152,7 +152,7 @@ class Names(Sequence[str]):
 
     @property
     def words(self) -> list[str]:
-        """The names that are stored, without those that count."""
+        """The names that are stored, without numbered ones."""
         return [word for part in self._parts if isinstance(part, list) for word in part]
 
     def find(self, name: object) -> int:
@@ -161,7 +161,7 @@ class Names(Sequence[str]):
             return -1
         index = self._lookup().get(name, -1)
         if index < 0:
-            for start, part in self._counted():
+            for start, part in self._numbered():
                 if (offset := part.find(name)) >= 0:
                     return start + offset
         return index
@@ -173,18 +173,20 @@ class Names(Sequence[str]):
     def snapshot(self) -> "Names":
         """Return the names as they are now; names that are added later do not change it."""
         names = Names()
-        names._parts = [part if isinstance(part, Counted) else part.copy() for part in self._parts]
+        names._parts = [
+            part if isinstance(part, NumberedNames) else part.copy() for part in self._parts
+        ]
         names._starts = self._starts.copy()
         return names
 
     def extend(self, names: Sequence[str]) -> None:
-        """Add names that `clash` has nothing against."""
+        """Add names that do not clash."""
         start = len(self)
         if isinstance(names, Names):
             for part in names._parts:
                 self.extend(part)
             return
-        if isinstance(names, Counted):
+        if isinstance(names, NumberedNames):
             self._parts += [names, []]
             self._starts += [start, start + len(names)]
             return
@@ -193,7 +195,7 @@ class Names(Sequence[str]):
         self._parts[-1].extend(names)  # type: ignore[union-attr]
 
     def clash(self, names: Sequence[str]) -> str | None:
-        """Return one of `names` that stands there twice, or that is here already."""
+        """Return a name that `names` has twice, or that is here already."""
         if isinstance(names, Names):
             known = self.snapshot()
             for part in names._parts:
@@ -202,8 +204,8 @@ class Names(Sequence[str]):
                     return twice
                 known.extend(part)
             return None
-        if isinstance(names, Counted):
-            mine = [template for _, part in self._counted() for template, _ in part.templates]
+        if isinstance(names, NumberedNames):
+            mine = [template for _, part in self._numbered() for template, _ in part.templates]
             if not any(_alike(a, b) for a in mine for b, _ in names.templates):
                 return next((word for word in self._lookup() if names.find(word) >= 0), None)
         elif len(set(names)) < len(names):
@@ -211,10 +213,10 @@ class Names(Sequence[str]):
             return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         return next((name for name in names if name in self), None) if len(self) else None
 
-    def _counted(self) -> Iterator[tuple[int, Counted]]:
+    def _numbered(self) -> Iterator[tuple[int, NumberedNames]]:
         """Yield the names that are not stored, and where they start."""
         for start, part in zip(self._starts, self._parts, strict=True):
-            if isinstance(part, Counted):
+            if isinstance(part, NumberedNames):
                 yield start, part
 
     def _lookup(self) -> dict[str, int]:
@@ -234,7 +236,7 @@ def named(names: Sequence[str] | str, what: str, **arguments: Any) -> Sequence[s
     `arguments` holds each argument and how many axes one body or joint has of it.
     """
     if not isinstance(names, str):
-        return names if isinstance(names, Counted | Names) else list(names)
+        return names if isinstance(names, NumberedNames | Names) else list(names)
     for value, n_axes in arguments.values():
         if value is not None and np.ndim(value) == n_axes + 1:
             return numbered(names, np.arange(len(value)))
@@ -251,12 +253,12 @@ def check_name(name: object, what: str) -> None:
 
 
 def check_names(names: Sequence[str], taken: Names, what: str, reserved: str = "") -> None:
-    """Raise ModelError unless every name is a word of its own."""
+    """Raise ModelError unless every name is a string that no other has."""
     words = names.words if isinstance(names, Names) else names
-    if not isinstance(words, Counted) and (not set(map(type, words)) <= {str} or "" in words):
+    if not isinstance(words, NumberedNames) and (not set(map(type, words)) <= {str} or "" in words):
         for name in words:
             check_name(name, what)
-    if not isinstance(words, Counted) and reserved in words:
+    if not isinstance(words, NumberedNames) and reserved in words:
         raise ModelError(
             f"{what} {reserved!r}: this name is the name of the fixed node; choose another"
         )

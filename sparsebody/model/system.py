@@ -100,12 +100,12 @@ class TrackedCoordinates:
 
 @dataclass(frozen=True, eq=False)
 class Springs:
-    """Stiffness, damping and effort of springs, dampers and actuators."""
+    """Stiffness, damping and effort of springs, dampers and actuators, on angles or lengths."""
 
     labels: tuple[str, ...]  # their names in messages
-    stiffness: FloatArray  # (n,)
-    damping: FloatArray
-    effort: tuple[TimeFunction, ...]
+    stiffness: FloatArray  # (n,) [N m/rad] or [N/m]
+    damping: FloatArray  # (n,) [N m s/rad] or [N s/m]
+    effort: tuple[TimeFunction, ...]  # (n,) [N m] or [N]
 
     @cached_property
     def _functions(self) -> TimeFunctions:
@@ -126,7 +126,7 @@ class JointForces(Springs):
     """Springs, dampers and efforts on tracked coordinates."""
 
     item: IntArray  # (n,) into TrackedCoordinates
-    rest: FloatArray
+    rest: FloatArray  # (n,) unloaded coordinate [rad] or [m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class PointForces(Springs):
     second: IntArray
     first_point: FloatArray  # (n, 3)
     second_point: FloatArray
-    rest_length: FloatArray
+    rest_length: FloatArray  # (n,) [m]
 
     @property
     def springs(self) -> Any:
@@ -296,10 +296,10 @@ class System:
         """Mean distance of joints from the centers of mass [m]; lengths of beams count as such."""
         arms = self.successor_point, self.predecessor_point, self.elastic.rest[:, 3:]
         on_successor, on_predecessor, rest = (np.sqrt(np.einsum("na,na->n", a, a)) for a in arms)
-        lengths = np.concatenate(
+        length = np.concatenate(
             [on_successor[self.successor >= 0], on_predecessor[self.predecessor >= 0], rest]
         )
-        return float(lengths.mean()) if lengths.any() else 1.0
+        return float(length.mean()) if length.any() else 1.0
 
     @cached_property
     def ends(self) -> IntArray:
@@ -392,7 +392,7 @@ def body_arrays(system: System, state: State) -> tuple[FloatArray, FloatArray, F
 
 
 def with_joints(system: System, joints: IntArray) -> System:
-    """Return a System of the same bodies and forces with the given joints, in the given order.
+    """Return a System of the same bodies and forces with the joints of these indices, in turn.
 
     `joints` (m,) must contain all joints with tracked coordinates.
     """
@@ -408,7 +408,6 @@ def with_joints(system: System, joints: IntArray) -> System:
     row = np.where(
         tracked.row >= 0, tracked.row - system.first_row[tracked.joint] + first_row[joint], -1
     )
-
     return replace(
         system,
         joint_names=Names(system.joint_names[j] for j in joints),

@@ -171,7 +171,7 @@ _CLUSTER_COLORS = ("white", "#cfd8e0", ORANGE, BLUE)
 _CLUSTER_LABELS = {
     _ENTRY: "entries",
     _BLOCK: "zeros in the block of a cluster",
-    _ONE: "ones of no loop",
+    _ONE: "identity: joints in no loop",
 }
 
 

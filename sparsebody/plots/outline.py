@@ -41,11 +41,11 @@ class Outline:
     joints: Points  # (n_joints,) origins on the successors
     grounded: BoolArray  # (n_joints,) connects to the world
     links: Points  # (2 n_links) ends of rods and springs between bodies
-    beams: Points  # (4 n_beams) ends of beams, and between them where their tangents lead
+    beams: Points  # (4 n_beams) control points of Bezier curves
     centers: Points  # (n_bodies,)
 
     def beam_curves(self, state: State) -> FloatArray:
-        """Return points (n_beams, k, 3) along the bent beams, cubics as those of their theory."""
+        """Return points (n_beams, k, 3) along the bent beams, cubics of Euler-Bernoulli theory."""
         return np.asarray(_BERNSTEIN @ self.beams.at(state).reshape(-1, 4, 3))
 
 

@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-# A function that is called as its module is must be here before that.
+# Not lazy: the module of the same name would take its place.
 from sparsebody.simulation.simulate import simulate as simulate
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

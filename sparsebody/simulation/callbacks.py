@@ -1,6 +1,6 @@
-"""Functions of a user that a run calls: control, events, progress; and requests to stop it.
+"""User functions that a simulation calls: control, events, progress; and requests to stop it.
 
-A control returns wrenches that act besides the forces of a model. A compiled one is a C function,
+A control returns wrenches that are added to the forces of a model. A compiled one is a C function,
 which explicit steps call without Python::
 
     int control(double time, ptrdiff_t n_bodies, const double *position, const double *orientation,
@@ -8,14 +8,15 @@ which explicit steps call without Python::
 
 It fills `wrench` (n_bodies, 6), zero before, about the centers of mass in body axes, moment first
 [N m, N], at positions (n_bodies, 3), unit quaternions (n_bodies, 4), velocities (n_bodies, 6) in
-body axes, and tracked coordinates. Anything but 0 ends the motion. Give a ctypes function, a Numba
-cfunc, or a scipy.LowLevelCallable, which takes functions of cffi and Cython, too.
+body axes, and tracked coordinates. Any return value but 0 ends the motion. Give a ctypes function,
+a Numba cfunc, or a scipy.LowLevelCallable, which takes functions of cffi and Cython, too.
 
 Events are zeros of functions of time and state, which can end or change a motion, with the
 conventions of scipy.integrate.solve_ivp.
 """
 
 import ctypes
+import math
 import signal
 import threading
 import time
@@ -37,6 +38,8 @@ from sparsebody.simulation.integrators import interpolated
 
 Control = Callable[[float, State], FloatArray]
 """control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
+
+CONTROL_WRENCH = "the control's wrench"  # its name in messages
 
 _FUNCTION: Any = ctypes._CFuncPtr  # type: ignore[attr-defined]
 _POINTERS = [ctypes.c_void_p] * 6
@@ -65,9 +68,9 @@ class CompiledControl:
 
 
 class ControlArguments:
-    """The C function of a control, Python or not, and the memory of what it is called with.
+    """A control as a C function, and the memory of its arguments.
 
-    Python errors are stored, as C has no exceptions.
+    Errors of a Python control are stored, as C has no exceptions, and raised after the call.
     """
 
     def __init__(self, control: Control, system: System) -> None:
@@ -90,8 +93,9 @@ class ControlArguments:
                 position.copy(), orientation.copy(), velocity.copy(), coordinate.copy(), time
             )
             force = self._control(time, state)
-            if not is_plain(force, wrench.shape):
-                force = checked_vectors(self._system, force, "body_force")
+            is_finite = math.isfinite(position.sum() + velocity.sum())  # or the motion blew up
+            if not is_plain(force, wrench.shape) or (is_finite and not math.isfinite(force.sum())):
+                force = checked_vectors(self._system, force, CONTROL_WRENCH)
             wrench[:] = force
         except BaseException as error:
             self._error = error
@@ -112,7 +116,7 @@ class ControlArguments:
 
 
 def control_of(function: Any) -> Control | None:
-    """Return what the user gives as a control, ready to be called.
+    """Return a user's control as a Python function or a CompiledControl.
 
     Raises SimulationOptionError if it is no function.
     """
@@ -191,18 +195,18 @@ def user_events(events: Any) -> list[UserEvent]:
 class EventFinder:
     """Finds the zeros of functions between the states of a motion, in their order.
 
-    A zero is a change of sign; so zeros at the first state, or at one that an event has made, do
-    not count.
+    A zero is a change of sign; so zeros at the first state, or at one that an event has changed,
+    do not count.
     """
 
     def __init__(self, events: list[UserEvent]) -> None:
         self.events, self._values = events, [0.0] * len(events)
         self.changes_states = any(event.change is not None for event in events)
 
-    def begin(self, state: State, made_by: UserEvent | None = None) -> None:
-        """Begin at a state, maybe one that an event has made, at which its function is zero."""
+    def begin(self, state: State, changed_by: UserEvent | None = None) -> None:
+        """Begin at a state, maybe one changed by an event, whose function is zero there."""
         values = zip(self.events, self._at(state), strict=True)
-        self._values = [0.0 if event is made_by else value for event, value in values]
+        self._values = [0.0 if event is changed_by else value for event, value in values]
 
     def n_before(self, states: States) -> int:
         """Return how many states come before the first event, or error of a function.
@@ -271,7 +275,7 @@ def progress_report(progress: bool | Report, end: float) -> Iterator[Report]:
         return
     last = -float("inf")
 
-    def rarely(now: float, end: float) -> None:
+    def throttled(now: float, end: float) -> None:
         nonlocal last
         if time.monotonic() - last >= _PERIOD or now >= end:
             last = time.monotonic()
@@ -279,14 +283,14 @@ def progress_report(progress: bool | Report, end: float) -> Iterator[Report]:
 
     if progress is not True:
         report = progress
-        yield rarely
+        yield throttled
         return
     with progress_bar(end, "s") as moved:
 
         def report(now: float, end: float) -> None:
             moved(now, "")
 
-        yield rarely
+        yield throttled
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -314,9 +318,12 @@ def stop_request() -> Iterator[StopRequest]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    before = {number: signal.signal(number, request._note) for number in _SIGNALS}
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    handlers = {number: known for number, known in handlers.items() if known is not None}
+    for number in handlers:  # others are not Python's, which could not put them back
+        signal.signal(number, request._note)
     try:
         yield request
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)

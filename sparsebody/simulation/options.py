@@ -213,7 +213,7 @@ def simulation_options(
                 f"step is 'auto', but {chosen.name!r} has no error estimate; take a step in "
                 f"seconds, or one of {', '.join(ADAPTIVE)}"
             )
-        check_positive(tolerances[0], "rtol", "errors relative to what there is")
+        check_positive(tolerances[0], "rtol", "")
         check_positive(tolerances[1], "atol", "rad, m, rad/s and m/s")
         step = _RECORD_STEP if record.step is None else record.step
     check_positive(step, "record step" if is_adaptive else "step")
@@ -272,7 +272,8 @@ def _check_type(value: object, name: str, kinds: tuple[type, ...], example: str)
 def check_positive(value: object, what: str, unit: str = "seconds") -> None:
     """Raise SimulationOptionError unless `value` is a positive, finite number."""
     if not (isinstance(value, Real) and math.isfinite(float(value)) and float(value) > 0.0):
-        raise SimulationOptionError(f"{what} is {value!r}; give a positive number of {unit}")
+        of_unit = f" of {unit}" if unit else ""
+        raise SimulationOptionError(f"{what} is {value!r}; give a positive number{of_unit}")
 
 
 def check_name(name: str, table: Iterable[str], what: str) -> None:

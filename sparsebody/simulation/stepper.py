@@ -11,10 +11,12 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation import integrators, stabilization
+from sparsebody.simulation.callbacks import CONTROL_WRENCH
 from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
 from sparsebody.simulation.integrators import Composition, Integrator, LocalError, Tableau
 from sparsebody.simulation.stabilization import (
@@ -24,6 +26,7 @@ from sparsebody.simulation.stabilization import (
     Scales,
     Solved,
     largest,
+    largest_turn,
 )
 from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
@@ -164,7 +167,7 @@ class RowChoice:
         At a singular pose it is not determined; so it is the mean of those just after and just
         before it, with the rows that are independent there. None if the pose is not singular.
         """
-        speed = largest(state.velocity)
+        speed = largest_turn(self.dynamics.system, state.velocity)
         if len(self.dynamics.redundant_rows) == 0 or speed <= _BRANCH_DISTANCE:  # at rest
             return None
         h = _BRANCH_DISTANCE / speed
@@ -191,7 +194,7 @@ class RowChoice:
         second order. So a is found by a fixed-point iteration: the acceleration of the closed state
         nearest to x = a t^2 / 2, v = a t, with a small t > 0, where the rows have full rank.
         """
-        size = largest(acceleration)
+        size = largest_turn(self.dynamics.system, acceleration)
         is_moving = largest(state.velocity) > 0.0 or size < _BRANCH_DISTANCE
         if len(self.dynamics.redundant_rows) == 0 or is_moving:
             return state, acceleration
@@ -206,7 +209,7 @@ class RowChoice:
                 if dynamics.rank <= self.dynamics.rank:
                     return state, acceleration
                 before, a = a, dynamics.evaluate(near).acceleration()
-                change = largest(a - before) / size
+                change = largest_turn(self.dynamics.system, a - before) / size
                 if change <= _SETTLED_CHANGE or (
                     trial > _MOST_STALLED_TRIALS and change > _ACCEPTED_CHANGE
                 ):
@@ -483,7 +486,9 @@ class Stepper:
         """Return the evaluation of the dynamics, control included."""
         if self._control is None:
             return self._rows.dynamics.evaluate(state)
-        return self._rows.dynamics.evaluate(state, body_force=self._control(state.time, state))
+        system, wrench = self._rows.dynamics.system, self._control(state.time, state)
+        wrench = checked_vectors(system, wrench, CONTROL_WRENCH)
+        return self._rows.dynamics.evaluate(state, body_force=wrench)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6), NaN at a singular pose."""

@@ -121,7 +121,7 @@ def _read(path: Path) -> Any:
         raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, OverflowError, EOFError, MemoryError) as error:
         raise FileFormatError(
-            f"{path}: not a whole Matrix Market file: {error}; correct it there or save it again"
+            f"{path}: not a complete Matrix Market file: {error}; correct it there or save it again"
         ) from error
     if matrix is None:
         raise FileFormatError(f"{path}: complex numbers; give a real or pattern matrix")
@@ -155,8 +155,8 @@ def read_json(file: Path, remedy: str) -> Any:
         raise FileFormatError(f"{file}: not JSON: {error}; {remedy}") from error
 
 
-def _whole(word: str, file: Path, line: int) -> int:
-    """Return a whole number; FileFormatError if it is none, or too large for an index."""
+def _integer(word: str, file: Path, line: int) -> int:
+    """Return an integer; FileFormatError if it is none, or too large for an index."""
     try:
         number = int(word)
     except ValueError as error:
@@ -168,10 +168,10 @@ def _whole(word: str, file: Path, line: int) -> int:
     return number
 
 
-def _whole_numbers(file: Path) -> list[int]:
-    """Return the whole numbers of a text file, in any number of lines."""
+def _integers(file: Path) -> list[int]:
+    """Return the integers of a text file, in any number of lines."""
     return [
-        _whole(word, file, number)
+        _integer(word, file, number)
         for number, line in enumerate(lines_of(file), 1)
         for word in re.split("[%#]", line, maxsplit=1)[0].split()
     ]
@@ -234,7 +234,7 @@ def write_order(order: IntArray, path: StrPath) -> None:
 
 def _indices(file: Path) -> IntArray:
     if file.suffix.lower() != ".mtx":
-        numbers: Any = np.array(_whole_numbers(file), dtype=np.int64)
+        numbers: Any = np.array(_integers(file), dtype=np.int64)
     else:
         numbers = read_array(file)
         if numbers.ndim != 1:
@@ -311,9 +311,7 @@ def read_pattern(path: StrPath, blocks: StrPath | None = None) -> SymmetricPatte
 def _read_blocks(file: Path) -> _BlockStructure:
     """Read a JSON object, or sizes in a Matrix Market vector or plain text."""
     if file.suffix.lower() != ".json":
-        sizes = (
-            read_array(file) if file.suffix.lower() == ".mtx" else np.array(_whole_numbers(file))
-        )
+        sizes = read_array(file) if file.suffix.lower() == ".mtx" else np.array(_integers(file))
         return _BlockStructure(_sizes(sizes, file))
     document = read_json(file, "correct it there")
     if not isinstance(document, dict):
@@ -370,7 +368,7 @@ def _read_graph(file: Path) -> tuple[IntArray, IntArray, _BlockStructure]:
     """Read the format, then a line for each vertex: its size, weights, neighbours."""
     lines = [(k, line) for k, line in enumerate(lines_of(file), 1) if not line.startswith("%")]
     form = _graph_format(
-        [_whole(word, file, k) for k, line in lines[:1] for word in line.split()], file
+        [_integer(word, file, k) for k, line in lines[:1] for word in line.split()], file
     )
     n, vertices = form.n_vertices, lines[1:]
     while len(vertices) > n and not vertices[-1][1].strip():
@@ -382,7 +380,7 @@ def _read_graph(file: Path) -> tuple[IntArray, IntArray, _BlockStructure]:
         )
     sizes, rows, columns = np.ones(n, dtype=np.intp), list[int](), list[int]()
     for vertex, (number, line) in enumerate(vertices):
-        words = [_whole(word, file, number) for word in line.split()][int(form.has_size) :]
+        words = [_integer(word, file, number) for word in line.split()][int(form.has_size) :]
         weights, edges = words[: form.n_weights], words[form.n_weights :]
         if len(weights) < form.n_weights or (weights and weights[0] < 1):
             raise FileFormatError(f"{file}: line {number}: a vertex must weigh 1 or more")

@@ -7,7 +7,7 @@ from .inertia import (
     check_inertia as check_inertia,
     cylinder_inertia as cylinder_inertia,
     inertia_parts as inertia_parts,
-    inertia_verdicts as inertia_verdicts,
+    inertia_conditions as inertia_conditions,
     principal_moments as principal_moments,
     rod_inertia as rod_inertia,
     spatial_inertia as spatial_inertia,

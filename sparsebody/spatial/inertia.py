@@ -87,11 +87,11 @@ def principal_moments(inertia: FloatArray) -> FloatArray:
     return np.sort(entries[:, ::4], axis=1)
 
 
-def inertia_verdicts(inertia: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Return moments (n, 3), and (4, n) whether a rigid body can have finite inertias (n, 3, 3).
+def inertia_conditions(inertia: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return principal moments (n, 3) and conditions (4, n) of finite inertias (n, 3, 3).
 
-    They have to be symmetric, semidefinite, without a moment above the sum of the others (to 1e-9
-    relative); the last verdict is whether they are definite as well.
+    In turn: symmetric, positive semidefinite, no moment above the sum of the others (to 1e-9
+    relative), positive definite.
     """
     moments = principal_moments(inertia)
     low, middle, high = moments.T
@@ -117,8 +117,8 @@ def check_inertia(
             "neighbours directly"
         )
     matrix = arrays.model_array(inertia, (3, 3), f"{who}: the rotational inertia")
-    (moments,), verdicts = inertia_verdicts(matrix[None])
-    is_symmetric, is_semidefinite, is_possible, is_definite = verdicts[:, 0]
+    (moments,), conditions = inertia_conditions(matrix[None])
+    is_symmetric, is_semidefinite, is_possible, is_definite = conditions[:, 0]
     shown = "{:.9g}, {:.9g}, {:.9g}".format(*moments)
     if not is_symmetric:
         row, column = np.unravel_index(np.argmax(np.abs(matrix - matrix.T)), (3, 3))

@@ -194,7 +194,7 @@ def cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:
 
 
 def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) -> dict[str, float]:
-    """Return medians of what a function says of its own phases [s]."""
+    """Return the medians of the times that `phases` measures [s]."""
     phases()
     runs, start = list[dict[str, float]](), time.perf_counter()
     while len(runs) < settings.repeats or (

@@ -52,7 +52,7 @@ class Series:
 
     @property
     def label(self) -> str:
-        """What a person calls the method: sparse, sparse block-ldl, loops-aba, ..."""
+        """The method in reports: sparse, sparse block-ldl, loops-aba, ..."""
         if self.method == PEER:
             return self.peer
         chosen = (self.ordering, self.factorization)
@@ -96,7 +96,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study file, read and found to make sense."""
+    """A study file, read and checked."""
 
     title: str
     families: Mapping[str, Family]
@@ -105,7 +105,7 @@ class Study:
     document: Entries  # as it stands in the file, for other processes
     peers: Mapping[str, Hook] = field(default_factory=dict)
     reference: Hook | None = None
-    violation: Hook | None = None  # of a problem and accelerations: how well joints are obeyed
+    violation: Hook | None = None  # of a problem and accelerations: that of the joints' constraints
     promises: Hook | None = None  # of rows: findings
     largest_reference: int = 2048  # bodies
     time_limits: Mapping[Case, float] = field(default_factory=dict)  # of runs with their own [s]

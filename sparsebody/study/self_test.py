@@ -94,7 +94,7 @@ def _problems(with_loops: bool) -> list[tuple[System, State, FloatArray]]:
 
 
 def _largest_difference(name: str, loops: list[bool]) -> float:
-    """Return how far the accelerations by a factorization or a method are off, relative."""
+    """Return the largest relative error of accelerations by a factorization or a method."""
     return max(
         float(np.abs(_accelerations(problem, name) - reference).max() / np.abs(reference).max())
         for with_loops in loops

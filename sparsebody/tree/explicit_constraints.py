@@ -45,7 +45,7 @@ class LoopClosure:
     Parameters
     ----------
     tree : SpanningTree
-        What q belongs to.
+        The tree whose joint positions are q.
     gamma : callable
         From y (n,) to q (tree.n_positions,), or to a mapping from the names of all tree joints to
         their positions, the loops closed.
@@ -94,8 +94,8 @@ class LoopClosure:
                 f"the loop-closure function gives {', '.join(sorted(values))}; the tree has the "
                 f"joints {', '.join(names)}"
             )
-        whole = np.concatenate([np.asarray(values[name]).reshape(-1, columns) for name in names])
-        return whole if columns > 1 else whole[:, 0]
+        stacked = np.concatenate([np.asarray(values[name]).reshape(-1, columns) for name in names])
+        return stacked if columns > 1 else stacked[:, 0]
 
     def position_rate(self, y: FloatArray, v: FloatArray) -> FloatArray:
         """Return dy/dt."""
@@ -157,7 +157,7 @@ class LoopClosure:
             k = int(np.argmax(np.abs(error)))
             raise errors.ModelError(
                 f"gamma(y) leaves joint {system.joint_names[int(system.row_joint[k])]!r} open by "
-                f"{abs(error[k]):.3g} rad or m; its angles and lengths are those of the tree's q"
+                f"{abs(error[k]):.3g} rad or m; return q of the tree's joints that closes it"
             )
         return state
 

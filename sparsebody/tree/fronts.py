@@ -1,9 +1,9 @@
-"""The order in which a tree with loops is eliminated from its leaves inwards, and its fronts.
+"""Fronts of a tree with loops, eliminated from its leaves inwards: a multifrontal LDL'.
 
 A front is the symmetric matrix F of all that couples with a link, f = F y + g: accelerations of
 links, and multipliers of open loops. Eliminating a freedom of link i, with U = F S_i, leaves
 F - U U' / (S_i' U); then the rows of i move to its parent's origin. A loop's rows are eliminated
-likewise, by pivots that are negative: [H K'; K -mu] is quasi-definite.
+likewise, by pivots that are negative: [H K'; K -mu] is quasi-definite. Duff and Reid (1983).
 
 Eliminating the freedoms of a link couples all that it is coupled with: its parent, the multipliers
 of open loops through it, and the links that closed loops have left beside it. Of the leaves, that
@@ -30,7 +30,7 @@ from sparsebody.arrays import FloatArray, IntArray, offsets
 from sparsebody.errors import ModelError
 from sparsebody.tree.spanning_tree import SpanningTree
 
-LANES = 4  # rows of fronts are multiples of this many numbers
+LANES = 4  # of a vector register; rows of fronts are padded to multiples
 
 
 class Loops(NamedTuple):
@@ -49,23 +49,23 @@ def constrained_loops(tree: SpanningTree) -> Loops:
 
 
 class Front:
-    """The rows of a front in the making: which node, of numbers of links, then loops, has which."""
+    """The rows of a front, by node: links 0 .. n - 1, then loops from n on."""
 
     def __init__(self) -> None:
         self.slots: dict[int, int] = {}  # first row of each node
         self.sizes: dict[int, int] = {}
-        self.used = b""  # a byte for each row, zero for a hole, none beyond the last one in use
+        self.used = b""  # a byte for each row up to the last one in use, zero if it is free
         self.height = 0  # rows ever used
         self.base, self.side = -1, -1  # where its matrix and its right-hand side begin
 
     @property
     def stride(self) -> int:
-        """Numbers in a row."""
+        """Entries from one row to the next."""
         return padded(self.height)
 
     @property
     def width(self) -> int:
-        """Numbers of a row that are in use now."""
+        """Entries of a row that are in use now."""
         return padded(len(self.used))
 
     def slot_of(self, node: int, size: int) -> int:
@@ -85,18 +85,18 @@ class Front:
     def _mark(self, first: int, rows: bytes) -> None:
         self.used = (self.used[:first] + rows + self.used[first + len(rows) :]).rstrip(b"\0")
 
-    def pass_on(self, node: int, other: int) -> None:
-        """Give a node's rows to another one of the same size."""
+    def rename(self, node: int, other: int) -> None:
+        """Rename a node; its rows become those of `other`."""
         self.slots[other], self.sizes[other] = self.slots.pop(node), self.sizes.pop(node)
 
 
 def padded(n: int) -> int:
-    """Return the number of lanes that n numbers fill, times their size."""
+    """Return n rounded up to a multiple of LANES."""
     return -(-n // LANES) * LANES
 
 
 LINK, LOOP = 0, 1
-WORLD, OWNER = -1, -2  # parents' rows: none; the link's own, which pass on
+WORLD, RENAMED = -1, -2  # parent's slot: none; the link's own, as its rows become the parent's
 FIRST_JOIN, FIRST_PIVOT = 9, 11  # columns of `steps`
 
 
@@ -105,10 +105,10 @@ class FrontPlan(NamedTuple):
 
     steps: IntArray  # (n_steps + 1, 13) kind, node, base, stride, width, slot, parent's slot, is it
     #   new, side, and the first join, entry, pivot and number of the factor
-    joins: IntArray  # (n_joins + 1, 4) base, stride, side of a front added here; first in `pairs`
+    joins: IntArray  # (n_joins + 1, 4) extend-add: base, stride, side of a front; first in `pairs`
     pairs: IntArray  # (n, 2) row in the front added, row in that of the step
     entries: IntArray  # (n_entries, 5) slot of a loop, its first and last row, end, is it new
-    sizes: IntArray  # (3,) numbers in all fronts, in their right-hand sides, in the factors
+    sizes: IntArray  # (3,) entries of all fronts, of their right-hand sides, of the factors
 
 
 class Step(NamedTuple):
@@ -126,8 +126,8 @@ class Step(NamedTuple):
     n_pivots: int
 
     @property
-    def n_numbers(self) -> int:
-        """Numbers of the factors: the pivots' rows on themselves and on the front."""
+    def n_factor_entries(self) -> int:
+        """Entries of the factors: the pivots' rows on themselves and on the front."""
         return self.n_pivots * (padded(self.n_pivots) + self.width)
 
 
@@ -136,14 +136,14 @@ def front_plan(steps: list[Step]) -> FrontPlan:
     free: dict[int, list[tuple[int, int]]] = defaultdict(list)  # bases and sides, by stride
     table, joins, rows = list[tuple[int, ...]](), list[tuple[int, ...]](), list[tuple[int, int]]()
     entries: list[tuple[int, int, int, int, bool]] = []
-    numbers, side, pivots, factor = 0, 0, 0, 0
+    matrix, side, pivots, factor = 0, 0, 0, 0
     for step in steps:
         front = step.front
         if step.is_new and free[front.stride]:
             front.base, front.side = free[front.stride].pop()
         elif step.is_new:
-            front.base, front.side = numbers, side
-            numbers, side = numbers + front.stride**2, side + front.stride
+            front.base, front.side = matrix, side
+            matrix, side = matrix + front.stride**2, side + front.stride
         slots = front.base, front.stride, step.width, step.slot, step.parent_slot
         first = len(joins), len(entries), pivots, factor
         table.append((step.kind, step.node, *slots, step.is_new, front.side, *first))
@@ -153,7 +153,7 @@ def front_plan(steps: list[Step]) -> FrontPlan:
             free[other.stride].append((other.base, other.side))
         entries += step.entries
         pivots += step.n_pivots
-        factor += step.n_numbers
+        factor += step.n_factor_entries
     table.append((0,) * FIRST_JOIN + (len(joins), len(entries), pivots, factor))
     joins.append((0, 0, 0, len(rows)))
     return FrontPlan(
@@ -161,7 +161,7 @@ def front_plan(steps: list[Step]) -> FrontPlan:
         np.array(joins, dtype=np.intp),
         np.array(rows, dtype=np.intp).reshape(-1, 2),
         np.array(entries, dtype=np.intp).reshape(-1, 5),
-        np.array([numbers, side, factor], dtype=np.intp),
+        np.array([matrix, side, factor], dtype=np.intp),
     )
 
 
@@ -181,11 +181,15 @@ def empty_fronts(plan: FrontPlan) -> Fronts:
 
 
 LINK_SIZE = 6  # rows of a link
-MOST_NUMBERS = 1 << 28  # in fronts and factors together: 2 GiB
+MOST_ENTRIES = 1 << 28  # of fronts and factors together: 2 GiB
 
 
 class Elimination:
-    """The elimination of a tree and its loops, left incomplete where its work exceeds `most`."""
+    """The elimination of a tree and its loops, left incomplete once its work exceeds `most`.
+
+    `closing` of loops: "met", once the paths from their ends have met, or "early", once both their
+    links are eliminated.
+    """
 
     def __init__(self, tree: SpanningTree, closing: str = "met", most: float = np.inf) -> None:
         self.tree, self.closing, self.n = tree, closing, tree.n_bodies
@@ -205,7 +209,7 @@ class Elimination:
         self.steps: list[Step] = []
         self.closed_early = np.zeros(len(self.rows), dtype=bool)
         self.work = 0.0  # multiplications of the factorization
-        self.numbers, self.widest = 0, 0  # in the factors; rows of the largest front
+        self.n_factor_entries, self.widest = 0, 0  # rows of the largest front
         self.is_complete = self._run(most)
 
     def _run(self, most: float) -> bool:
@@ -257,7 +261,7 @@ class Elimination:
         return pending_ends == 0 and (first == second or self.closing == "early")
 
     def _front(self, node: int) -> tuple[Front, bool, list[tuple[Front, list[tuple[int, int]]]]]:
-        """Return the front of a node, all others that have it added to the largest of them."""
+        """Return the front of a node, after the extend-add of all that have it to the largest."""
         fronts = self.fronts.get(node, [])
         if not fronts:
             return Front(), True, []
@@ -305,8 +309,8 @@ class Elimination:
             parent_slot = front.slots[p]
             front.free(i)
         else:
-            parent_slot = OWNER
-            front.pass_on(i, p)
+            parent_slot = RENAMED
+            front.rename(i, p)
             self.fronts.setdefault(p, []).append(front)
         self._add(
             Step(LINK, i, front, width, slot, parent_slot, is_new, joins, entries, self.freedoms[i])
@@ -339,16 +343,16 @@ class Elimination:
         self.widest = max(self.widest, step.width)
         self.work += (step.n_pivots + 1) * float(step.width) ** 2
         self.work += sum(float(len(rows)) ** 2 for _, rows in step.joins)
-        self.numbers += step.n_numbers
+        self.n_factor_entries += step.n_factor_entries
 
     def plan(self) -> FrontPlan:
         """Return the tables; raise ModelError if fronts and factors would take too much memory."""
         system = self.tree.system
-        if self.numbers + self.widest**2 > MOST_NUMBERS:
+        if self.n_factor_entries + self.widest**2 > MOST_ENTRIES:
             raise ModelError(
                 f"the fronts of {system.name!r} on a {self.tree.choice} tree have {self.widest} "
-                f"rows and factors of {self.numbers:.1e} numbers; use another tree, or method "
-                "'sparse'"
+                f"rows and factors of {self.n_factor_entries:.1e} numbers; use another tree, or "
+                "method 'sparse'"
             )
         return front_plan(self.steps)
 

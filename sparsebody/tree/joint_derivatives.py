@@ -38,7 +38,7 @@ class ForwardDynamicsDerivatives(NamedTuple):
     qdd_tau: FloatArray  # H^-1, zero in rows and columns of prescribed coordinates
 
 
-Slopes = tuple[FloatArray, FloatArray, FloatArray]  # tau, and its derivatives by q and qd
+Slopes = tuple[FloatArray, FloatArray, FloatArray]  # tau, and its derivatives in q and qd
 
 
 class TreeDerivatives:
@@ -70,7 +70,7 @@ class TreeDerivatives:
         if tree.n_loops:
             name = system.joint_names[int(tree.loop_joint[0])]
             raise ModelError(
-                f"derivatives by joint coordinates are of trees, and joint {name!r} closes a loop "
+                f"derivatives in joint coordinates are of trees, and joint {name!r} closes a loop "
                 f"({tree.n_loops} joints do); take those of the bodies by jvp, vjp and matrix of "
                 "sparsebody.derivatives"
             )
@@ -101,7 +101,7 @@ class TreeDerivatives:
         return InverseDynamicsDerivatives(tau, tau_q, tau_qd, H)
 
     def _inverse(self, motion: TreeMotion, qdd: FloatArray) -> Slopes:
-        """Return tau with its derivatives by q and qd; fill H and the rates of coordinates."""
+        """Return tau with its derivatives in q and qd; fill H and the rates of coordinates."""
         tree, n = self.tree, len(qdd)
         result = np.empty(n), np.zeros((n, n)), np.zeros((n, n))
         work = self._work.acceleration, self._transmitted, self._rates

@@ -284,5 +284,5 @@ def loop_equations(
         right = _fill_about_one_origin(problem, rows, is_floating, layout, values)
     system = problem.system
     ends = system.ends[system.row_joint[clusters.row]]
-    size = native.free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)
+    size = native.row_norms(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)
     return LoopEquations(clusters, values, right, size)

@@ -58,10 +58,10 @@ class LoopDynamics(TreeDynamics):
 
     @abstractmethod
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x, lambda (m,) of H x = right + K' lambda, K x = k, H packed; which rows hold."""
+        """Return x, lambda (m,) of H x = right + K' lambda, K x = k, H packed; and rows kept."""
 
     def explain(self) -> dict[str, object]:
-        """Say which tree is used, and how large what it leads to is."""
+        """Return the tree, and the sizes of its loop constraints."""
         clusters = self.clusters
         return {
             **super().explain(),
@@ -111,7 +111,7 @@ class LoopsDirect(LoopDynamics):
 
 
 def independent_rows(K: FloatArray, tolerance: float = RANK_TOLERANCE) -> BoolArray:
-    """Return which rows (m,) of K are independent; no row is much longer than one."""
+    """Return which rows (m,) of K, of norms up to about one, are independent."""
     keep = np.zeros(len(K), dtype=bool)
     if K.size:
         R, order = qr(K.T, mode="r", pivoting=True, check_finite=False)
@@ -146,7 +146,7 @@ class Groups(NamedTuple):
 
     X has entries from the joints of a loop to the world, so that A couples clusters whose paths
     have a common joint, and no others. Loops are sorted by the bodies that they end at, so that the
-    entries of each row of X are consecutive; others are not touched.
+    entries of each row of X are consecutive, and only these are computed.
     """
 
     row: IntArray  # rows of K in use, indices into LoopClusters.row
@@ -206,9 +206,9 @@ class LoopsForce(LoopDynamics):
     """Method 2: A lambda = b, then H x = tau - C + K' lambda. Featherstone (2008), eq. (8.37).
 
     With H = L' L and X = L'^-1 K', the Delassus matrix A = K H^-1 K' = X' X is factorized by
-    Cholesky's method, group by group of loops with common joints on their paths. Where that shows
-    dependent rows, a pivoted QR factorization of X decides which to leave out; they stay out as
-    long as they are obeyed. Parameters as in LoopDynamics.
+    Cholesky's method, group by group of loops with common joints on their paths. Where rows are
+    dependent, a pivoted QR factorization of X decides which to leave out, until these are violated.
+    Parameters as in LoopDynamics.
     """
 
     name = "loops-force"
@@ -226,7 +226,7 @@ class LoopsForce(LoopDynamics):
         self._A = np.empty(self._groups.start_product[-1])
 
     def solve_equations(self, loops: LoopEquations, H: FloatArray, right: FloatArray) -> Solution:
-        """Return x, lambda, which rows hold; warn if an inconsistent state violates others."""
+        """Return x, lambda, and rows kept; warn if an inconsistent state violates others."""
         L, z = recursions.ltl_factor(self.tree, H), right.copy()
         native.solve_upper(self.tree.pattern, L, z[None])
         x, force, is_left_out = self._by_products(loops, L, z)
@@ -253,7 +253,7 @@ class LoopsForce(LoopDynamics):
         return x, force, is_left_out
 
     def _by_factors(self, loops: LoopEquations, L: FloatArray, z: FloatArray) -> Unknowns:
-        """Return x and lambda by a pivoted QR of X; left-out rows come back only beyond doubt."""
+        """Return x and lambda by pivoted QR of X; rows left out return if clearly independent."""
         before, clusters, pattern = self.keep, self.clusters, self.tree.pattern
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
         X = np.empty(groups.start[-1])
@@ -264,7 +264,8 @@ class LoopsForce(LoopDynamics):
             own = groups.coordinate[groups.first_coordinate[g] : groups.first_coordinate[g + 1]]
             Y = X[groups.start[g] : groups.start[g + 1]].reshape(len(own), len(row))
             change = least_change(Y, loops.right[row], z[own], loops.size[row])
-            if change.floor < REGAINED_REMAINDER and not before[row[change.independent]].all():
+            returns = not before[row[change.independent]].all()
+            if returns and change.least_pivot < REGAINED_REMAINDER:
                 usable = before[row]
                 row, Y = row[usable], Y[:, usable]
                 change = least_change(Y, loops.right[row], z[own], loops.size[row])
@@ -276,12 +277,12 @@ class LoopsForce(LoopDynamics):
 
 
 class LeastChange(NamedTuple):
-    """The least change of z that obeys the rows, and which of them do it."""
+    """The least change of z to X' w = k, and independent rows that determine it."""
 
     independent: IntArray  # (r,) independent rows
     force: FloatArray  # (r,) their multipliers
     w: FloatArray  # (n,) z + X lambda
-    floor: float  # smallest remainder of an independent row, relative to its size
+    least_pivot: float  # |R_jj| of independent rows, relative to their sizes
 
 
 def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) -> LeastChange:
@@ -302,5 +303,5 @@ def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) 
         change = solve_triangular(R, (k - X.T @ w)[independent], trans="T", check_finite=False)
         w += Q @ change
         force += solve_triangular(R, change, check_finite=False)
-    floor = float(pivots[:rank].min(initial=np.inf))
-    return LeastChange(independent, force / size[independent], w, floor)
+    least_pivot = float(pivots[:rank].min(initial=np.inf))
+    return LeastChange(independent, force / size[independent], w, least_pivot)

@@ -88,14 +88,14 @@ class LoopsArticulatedBody(TreeDynamics):
             "loops_closed_early": int(elimination.closed_early.sum()),
             "widest_front": elimination.widest,
             "front_work": elimination.work,
-            "factor_entries": elimination.numbers,
+            "factor_entries": elimination.n_factor_entries,
         }
         self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
         n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
         problem = self.problem(system.initial_state)  # A I^-1 A' of every loop row, of its bodies
         at_ends = tree.loop_rows, system.ends[system.row_joint[tree.loop_rows]]
         lengths = problem.constraint.rows, *at_ends, system.inverse_inertia
-        self._compliance = native.free_lengths(*lengths) ** 2
+        self._compliance = native.row_norms(*lengths) ** 2
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
         self._table = loop_table(tree)
         self._is_plain = not system.has_loads and len(system.coordinates.joint) == 0

@@ -61,7 +61,7 @@ def test_wrenches_where_there_is_no_place_for_them_are_an_error():
     rng = np.random.default_rng(4)
     arm, at = random_arm(rng, 2), Instant.random(rng, 2)
     for name in set(ALGORITHMS) - set(WRENCHES):
-        with pytest.raises(ModelError, match=f"{name} has no place for wrenches"):
+        with pytest.raises(ModelError, match=f"{name} takes no wrenches"):
             ALGORITHMS[name](arm, at.q, at.qd, at.qdd, at.wrench)
 
 

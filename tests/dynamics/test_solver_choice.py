@@ -11,7 +11,7 @@ import sparsebody.dynamics.preparation as choice_module
 from sparsebody import factorization, ranks
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.preparation import choose_solver
-from sparsebody.equations import remembered
+from sparsebody.equations import memoized
 from sparsebody.errors import MemoryLimitError
 from sparsebody.factorization import available_factorizations
 from sparsebody.ordering import order
@@ -24,14 +24,14 @@ def pattern_of(name, **parameters):
 
 @pytest.fixture
 def chosen_anew(monkeypatch):
-    """Nothing is remembered: what is patched changes choices."""
-    monkeypatch.setattr(remembered, "MOST_ROWS", 0)
+    """Nothing is memoized: what is patched changes choices."""
+    monkeypatch.setattr(memoized, "MOST_ROWS", 0)
 
 
 def test_the_choice_for_an_equal_pattern_is_remembered_until_a_table_changes(monkeypatch):
     first, again = (choose_solver(pattern_of("scissor", pairs=3), "auto", "auto") for _ in "12")
     assert again is first
-    monkeypatch.setattr(remembered, "MOST_ROWS", 0)
+    monkeypatch.setattr(memoized, "MOST_ROWS", 0)
     anew = choose_solver(pattern_of("scissor", pairs=3), "auto", "auto")
     assert (anew.explain(), anew.work) == (first.explain(), first.work)
     np.testing.assert_array_equal(anew.order, first.order)

@@ -368,11 +368,11 @@ def test_errors_name_what_does_not_fit():
         simulate_with_pullback(system, duration=0.1, step=0.01, control=control)
     with pytest.raises(SimulationError, match="memory is nan; give a positive number of bytes"):
         simulate_with_pullback(system, duration=0.1, step=0.01, memory=np.nan)
-    with pytest.raises(ModelError, match=r"derivatives by velocity \[0, 0\] is nan"):
+    with pytest.raises(ModelError, match=r"with respect to velocity \[0, 0\] is nan"):
         pullback(velocity=np.full((system.n_bodies, 6), np.nan))
     with pytest.raises(SingularSystemError, match="not finite"):
         pullback(velocity=np.full((system.n_bodies, 6), 1.7e308))
-    with pytest.raises(ShapeError, match=r"by velocity have shape \(2, 6\), not \(11, 4, 6\)"):
+    with pytest.raises(ShapeError, match=r"to velocity have shape \(2, 6\), not \(11, 4, 6\)"):
         pullback(velocity=np.zeros((2, 6)))
 
 

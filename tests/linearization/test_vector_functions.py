@@ -1,4 +1,4 @@
-"""Accelerations by named arrays: differences, adjointness, gradients by quaternions."""
+"""Accelerations by named arrays: differences, adjointness, gradients in quaternions."""
 
 import sys
 

@@ -23,6 +23,15 @@ def two_bodies(rng):
     return mechanism
 
 
+@pytest.mark.parametrize("length", [1e-200, 1.0, 1e200])
+def test_axes_may_have_any_length(length):
+    mechanism = sb.Mechanism()
+    mechanism.add_body("bar", mass=1.0, inertia=[1.0, 1.0, 1.0])
+    mechanism.add_joint("pivot", sb.Revolute(), sb.WORLD, "bar", axis=[0, 3 * length, 4 * length])
+    axis = mechanism.compile().predecessor_rotation[0, :, 2]
+    np.testing.assert_allclose(axis, [0.0, 0.6, 0.8], atol=1e-15)
+
+
 def test_the_graph_carries_bodies_and_joints():
     mechanism = two_bodies(np.random.default_rng(0))
     hinge = mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "a")

@@ -23,6 +23,8 @@ int control(double time, ptrdiff_t n, const double *position, const double *orie
 }
 """
 FACTOR = 3.0
+PENDULUM = sb.build("chain", bodies=2).compile()
+PENDULUM = sb.build("chain", bodies=2).compile()
 
 
 def damping(time, state):
@@ -70,6 +72,24 @@ def test_controls_in_c_and_in_python_are_the_same(compiled, method):
     assert np.abs(runs[0].position - free.position).max() > 1e-4
     for run in runs[1:]:
         np.testing.assert_allclose(run.position, runs[0].position, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["rk4", "variational", "generalized-alpha"])
+@pytest.mark.parametrize(
+    ("late", "said"),
+    [
+        (lambda wrench: wrench[:, :5], r"the control's wrench is \(2, 5\), not \(2, 6\)"),
+        (lambda wrench: wrench + np.inf, "the control's wrench of '.*' is not finite"),
+    ],
+)
+def test_wrenches_that_are_none_end_the_motion_and_are_named(late, said, method):
+    def control(time, state):
+        wrench = np.zeros_like(state.velocity)
+        return late(wrench) if time > 0.05 else wrench
+
+    with pytest.raises(StoppedSimulationError, match=said) as stopped:
+        sb.simulate(PENDULUM, duration=1.0, step=0.02, control=control, method=method)
+    assert stopped.value.trajectory.time[-1] == pytest.approx(0.04, abs=1e-12)
 
 
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])

@@ -125,7 +125,8 @@ def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
     runs = [simulate(system, duration=0.3, step=h, **TENTHS) for h in (0.02, 0.01)]
     np.testing.assert_allclose(runs[0].position, runs[1].position, atol=0.03)
     for run in runs:
-        assert run.position_error.max() < 1e-8
+        assert run.position_error.max() < 1e-6  # interpolated where a singular pose is passed
+        assert run.position_error[2:].max() < 1e-12
         assert run.energy_error < 5e-3
         assert run.events[0].kind == "undetermined branch"
         assert "may depend on the step" in run.events[0].message

@@ -140,7 +140,7 @@ ALPHA = {"method": "generalized-alpha"}
 PROLONGED = {  # system and state; ends of the parts and of the whole; options
     "steps chosen by errors": (built("four-bar"), (0.105, 0.21), CHOSEN),
     "steps chosen by errors, of a lattice": (SHEET, (0.105, 0.21), CHOSEN),
-    "implicit steps, then explicit ones": (SHEET, (0.2, 0.4, 0.5), {"step": 0.004}),
+    "implicit steps, then explicit ones": (SHEET, (0.1, 0.2, 0.25), {"step": 0.002}),
     "ends within a step, and no longer at last": (
         lambda: (FOUR_BARS, None),
         (0.155, 0.3, 0.3),

@@ -21,7 +21,7 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.model.gallery.open_chains import chain, pendulum
-from sparsebody.simulation import StoppedSimulationError
+from sparsebody.simulation import INTEGRATORS, StoppedSimulationError
 
 FREE = one_body(gravity=(0, 0, 0))
 AUTO, ALPHA = {"step": "auto"}, {"method": "generalized-alpha"}
@@ -124,6 +124,12 @@ def test_signals_stop_between_two_steps_and_keep_what_was_computed(number):
     assert run.events[-1].kind == "interruption"
     assert signal.Signals(number).name in run.events[-1].message
     assert signal.getsignal(number) is before
+
+
+def test_handlers_of_signals_that_python_did_not_install_are_left_alone(monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: handler + None)
+    assert sb.simulate(PENDULUM, duration=0.05, step=0.01).steps == 5
 
 
 def test_keyboard_interrupt_in_a_control_keeps_what_was_computed():
@@ -270,3 +276,41 @@ def test_keywords_of_the_version_before_are_taken_with_a_warning(tmp_path):
     np.testing.assert_array_equal(before.position, now.position)
     with pytest.raises(TypeError, match="unexpected keyword argument 'stpe'"):
         sb.simulate(**shared, stpe=0.01)
+
+
+@pytest.mark.parametrize("method", [*INTEGRATORS, "auto"])
+def test_motions_begin_in_a_consistent_state_and_say_so(method, tmp_path):
+    """Implicit steps, and explicit ones that are long, would make vibrations of the difference."""
+    system = sb.build("four-bar").compile()
+    wrong = np.random.default_rng(0).normal(size=(system.n_bodies, 6))
+    closed = sb.consistent_state(system, system.initial_state.with_(velocity=wrong))
+    options = {"duration": 5e-3, "step": 1e-3, "method": method}
+    for size, is_noted in ((0.1, True), (1e-6, False)):
+        given = closed.with_(velocity=closed.velocity + size * wrong)
+        run = sb.simulate(system, given, **options)
+        notes = [event.kind for event in run.events].count("inconsistent start")
+        assert notes == is_noted
+        if not is_noted:
+            np.testing.assert_array_equal(run.velocity[0], given.velocity)
+            continue
+        assert run.velocity_error[0].max() < 1e-12
+        nearest = sb.simulate(system, sb.consistent_state(system, given), **options)
+        np.testing.assert_array_equal(run.position, nearest.position)
+        path = tmp_path / "run.h5"
+        sb.simulate(system, given, **options | {"duration": 2e-3}, output=path)
+        resumed = sb.simulate(system, given, **options, output=sb.Output(path, resume=True))
+        assert resumed.events == run.events
+        np.testing.assert_array_equal(resumed.position, run.position)
+        if method != "auto":
+            pullback = sb.simulate_with_pullback(system, given, **options)
+            difference = pullback.trajectory.position - run.position
+            assert np.abs(difference).max() < 1e-9
+
+
+def test_motions_with_a_given_compliance_begin_with_open_joints():
+    system = sb.build("four-bar").compile()
+    given = sb.displaced(sb.consistent_state(system), 1e-4 * np.eye(system.n_bodies, 6))
+    soft = sb.Method("generalized-alpha", compliance=1.0)
+    for method, is_open in ((soft, True), ("generalized-alpha", False)):
+        run = sb.simulate(system, given, duration=0.01, step=0.01, method=method)
+        assert (run.position_error[0].max() > 1e-5) == is_open

@@ -141,10 +141,10 @@ VECTOR = f"{HEADER} array real general\n"
 WHOLE_SIZES = "block sizes must be whole numbers from 1 on"
 BROKEN = {
     (read_symmetric, "a.mtx"): [
-        ("", "not a whole Matrix Market file"),
-        ("hello\n", "not a whole Matrix Market file"),
-        (f"{SYMMETRIC}3 3 3\n1 1 1.0\n", "not a whole Matrix Market file"),
-        (f"{SYMMETRIC}2 2 1\n3 1 1.0\n", "not a whole Matrix Market file"),
+        ("", "not a complete Matrix Market file"),
+        ("hello\n", "not a complete Matrix Market file"),
+        (f"{SYMMETRIC}3 3 3\n1 1 1.0\n", "not a complete Matrix Market file"),
+        (f"{SYMMETRIC}2 2 1\n3 1 1.0\n", "not a complete Matrix Market file"),
         (f"{SYMMETRIC}2 2 1\n1 1 nan\n", "entry 1 is nan; give finite"),
         (f"{GENERAL}2 3 1\n1 1 1.0\n", "2 x 3; give a square"),
         (

@@ -120,7 +120,7 @@ def test_the_chosen_tree_costs_least_of_all_choices():
 
 def test_fronts_too_large_for_memory_are_refused_and_the_sparse_method_named():
     elimination = Elimination(spanning_tree(sb.build("four-bar").compile()))
-    elimination.numbers = 1 << 40
+    elimination.n_factor_entries = 1 << 40
     with pytest.raises(ModelError, match=r"'four-bar'.*method 'sparse'"):
         elimination.plan()
 

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csgraph
 from sparsebody.arrays import ArrayLike, IntArray
 from sparsebody.model.bodies import Box, Polyline
 from sparsebody.model.gallery import parameters as param
-from sparsebody.model.gallery.parameters import Vector, add_bars, add_hinge, add_hinges
+from sparsebody.model.gallery.parameters import Vector, add_bars, add_revolute, add_revolutes
 from sparsebody.model.joints import JOINT_TYPES, Fixed
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import chained, interleaved, numbered
@@ -227,18 +227,18 @@ def rotating_squares(
     compliance: float = 0.0,
     gravity: Vector = param.DOWN_Y,
 ) -> Mechanism:
-    """Sheet of squares hinged at their corners, in the xy plane, at rest.
+    """Sheet of squares joined at their corners, in the xy plane, at rest.
 
-    "square-r-c" is turned by `angle` where r + c is even and by -angle where it is odd; hinges
+    "square-r-c" is turned by `angle` where r + c is even and by -angle where it is odd; revolutes
     ("square-r-c-right", "square-r-c-top") about z join it to the next column and the next row;
-    "base" hinges a free corner of "square-0-0" to the world at the origin. A sheet of k x k has
+    "base" joins a free corner of "square-0-0" to the world at the origin. A sheet of k x k has
     5 (2 k (k - 1) + 1) rows and mobility 2: the rotation about the base, and the one in which
     all squares turn against their neighbours; 4 k^2 - 10 k + 7 rows are redundant, three for each
     loop and (k - 2)^2 more in the plane. Grima and Evans (2000).
 
     `angle` is the turn of the squares [rad], between 0 (closed) and pi/2 (closed again); at pi/4
     the sheet is fully open, which is a singular pose. `side` and `mass` are those of a square plate
-    [m, kg], `compliance` that of the rows of the hinges between squares [m/N, rad/(N m)]; zero is
+    [m, kg], `compliance` that of the rows of the joints between squares [m/N, rad/(N m)]; zero is
     rigid.
     """
     mechanism = Mechanism("rotating-squares", gravity)
@@ -265,7 +265,7 @@ def rotating_squares(
     corners = h * CORNERS
     words = np.array(["right", "top"])[which]
     parts = zip(r[before], c[before], words, strict=True)
-    add_hinges(
+    add_revolutes(
         mechanism,
         [f"square-{i}-{j}-{word}" for i, j, word in parts],
         before,
@@ -274,7 +274,7 @@ def rotating_squares(
         corners[which, 1, parity[after]],
         compliance,
     )
-    add_hinge(mechanism, "base", WORLD, "square-0-0", (0, 0, 0), corners[1, 1, 0])
+    add_revolute(mechanism, "base", WORLD, "square-0-0", (0, 0, 0), corners[1, 1, 0])
     return mechanism
 
 

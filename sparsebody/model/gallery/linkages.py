@@ -9,7 +9,7 @@ from sparsebody import errors, spatial
 from sparsebody.arrays import FloatArray
 from sparsebody.model.bodies import Box, Frame, Polyline, axes
 from sparsebody.model.gallery import parameters as param
-from sparsebody.model.gallery.parameters import Vector, add_bar, add_bars, add_hinge
+from sparsebody.model.gallery.parameters import Vector, add_bar, add_bars, add_revolute
 from sparsebody.model.joints import PointOnPlane, Prismatic, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import interleaved, numbered
@@ -25,7 +25,7 @@ def four_bar(
     speed: float = 0.0,
     gravity: Vector = param.DOWN_Y,
 ) -> Mechanism:
-    """Planar crank and rocker with spatial hinges: mobility 1, and 3 redundant rows in space.
+    """Planar four-bar, crank and rocker: mobility 1, and 3 redundant rows as a spatial mechanism.
 
     "crank" turns about the origin, "rocker" about (ground, 0, 0); "coupler" goes from the end A of
     the crank to the end B of the rocker, to the left of the line from A to the rocker's pivot.
@@ -59,10 +59,10 @@ def four_bar(
         motion = {"linear_velocity": velocity, "angular_velocity": (0.0, 0.0, rate)}
         add_bar(mechanism, name, start, end, mass=mass, **motion)
     a, b, c = crank / 2, coupler / 2, rocker / 2
-    add_hinge(mechanism, "crank-pivot", WORLD, "crank", O, (-a, 0, 0))
-    add_hinge(mechanism, "crank-pin", "crank", "coupler", (a, 0, 0), (-b, 0, 0))
-    add_hinge(mechanism, "rocker-pin", "coupler", "rocker", (b, 0, 0), (c, 0, 0))
-    add_hinge(mechanism, "rocker-pivot", WORLD, "rocker", Q, (-c, 0, 0))
+    add_revolute(mechanism, "crank-pivot", WORLD, "crank", O, (-a, 0, 0))
+    add_revolute(mechanism, "crank-pin", "crank", "coupler", (a, 0, 0), (-b, 0, 0))
+    add_revolute(mechanism, "rocker-pin", "coupler", "rocker", (b, 0, 0), (c, 0, 0))
+    add_revolute(mechanism, "rocker-pivot", WORLD, "rocker", Q, (-c, 0, 0))
     return mechanism
 
 
@@ -106,12 +106,12 @@ def n_four_bar(
     rod = add_bars(mechanism, names, middle, along, 1.0, inertia=ROD_INERTIA, **motion)
     vertical, horizontal = rod[0::2], rod[0::2] - 1
     ground = np.stack([i, 0 * i, 0 * i], axis=1)
-    families: list[param.HingeFamily] = [
+    families: list[param.RevoluteFamily] = [
         ("ground-{}", i, -1, vertical, ground, START),
         ("node-{}-right", i - 1, vertical - 2, horizontal, END, START),
         ("node-{}-left", i, horizontal, vertical, END, END),
     ]
-    param.add_hinge_cells(mechanism, families)
+    param.add_revolute_cells(mechanism, families)
     return mechanism
 
 
@@ -143,13 +143,13 @@ def five_bar_array(
     column = add_bars(mechanism, names[2:], middle, along, 1.0)[0::3]
     rising, falling = column - 2, column - 1
     ground = np.stack([i * spacing, 0.0 * i, 0.0 * i], axis=1)
-    families: list[param.HingeFamily] = [
+    families: list[param.RevoluteFamily] = [
         ("ground-{}", i, -1, column, ground, START),
         ("left-{}", i, column - 3, rising, END, START),
         ("apex-{}", i, rising, falling, END, START),
         ("right-{}", i, falling, column, END, END),
     ]
-    param.add_hinge_cells(mechanism, families)
+    param.add_revolute_cells(mechanism, families)
     return mechanism
 
 
@@ -160,9 +160,9 @@ def four_bar_torus(
 
     Node (r, c) lies at p_r + q_c, sums of corners of two regular polygons with sides of 1 m;
     "row-r-c" is the bar of 1 kg from it to node (r, c + 1), "column-r-c" that to node (r + 1, c),
-    the last one being followed by the first. At a node three hinges join four bars: "turn-r-c",
+    the last one being followed by the first. At a node three joints connect four bars: "turn-r-c",
     "left-r-c" and "below-r-c" hold "column-r-c" and the bars that arrive along row and column to
-    "row-r-c". "base" hinges "row-0-0" to the world. One polygon is turned by half of the least
+    "row-r-c". "base" joins "row-0-0" to the world. One polygon is turned by half of the least
     angle between sides, so that no parallelogram is flat.
 
     There are 2 m n bodies (m rows, n columns), 3 m n + 1 revolutes about z and m n + 1 loops.
@@ -197,7 +197,7 @@ def four_bar_torus(
         point=np.repeat(node, 3, axis=0),
         axis=(0.0, 0.0, 1.0),
     )
-    add_hinge(mechanism, "base", WORLD, "row-0-0", node[0], (-0.5, 0.0, 0.0))
+    add_revolute(mechanism, "base", WORLD, "row-0-0", node[0], (-0.5, 0.0, 0.0))
     return mechanism
 
 
@@ -207,7 +207,7 @@ def _sides(n: int, turn: float) -> FloatArray:
     return np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
 
 
-TOWARDS_VIEWER: Vector = (0.0, -1.0, 0.0)  # of all hinges, so that bars seen from there turn left
+TOWARDS_VIEWER: Vector = (0.0, -1.0, 0.0)  # the axes: angles grow anticlockwise
 
 
 def scissor(
@@ -224,11 +224,11 @@ def scissor(
     """Scissor lift of bars crossed in pairs, at rest; can be driven at its base.
 
     The bars lie in the xz plane and rise along z: of pair k "left-k" from the lower left to the
-    upper right, "right-k" from the lower right to the upper left; "middle-k" is the hinge where
+    upper right, "right-k" from the lower right to the upper left; "middle-k" joins them where
     they cross. "outer-k-right" and "outer-k-left" join the upper ends of pair k to the lower ends
-    of the next. "base" hinges the lower end of "left-0" to the world at the origin; its angle is
+    of the next. "base" joins the lower end of "left-0" to the world at the origin; its angle is
     that of the bars over the ground. "support" lets the lower end of "right-0" slide on the ground,
-    a sphere on the plane z = 0: one row, for the hinges already keep all bars in their plane.
+    a sphere on the plane z = 0: one row, for the revolutes already keep all bars in their plane.
 
     So there are 2 pairs bodies, 3 pairs joints, 15 pairs - 4 rows (one more driven), mobility 1
     (driven: 0), and exactly 3 redundant rows for each of the pairs - 1 rhombi between the pairs;
@@ -236,7 +236,7 @@ def scissor(
 
     `pairs` of bars start at `angle` over the ground [rad], between 0 and pi/2; `drive` prescribes
     the base angle, smoothly from `angle` to `lifted` [rad] within `rise_time` [s]. `length` and
-    `mass` are those of a bar [m, kg], `compliance` that of the rows of the hinges between bars
+    `mass` are those of a bar [m, kg], `compliance` that of the rows of the joints between bars
     [m/N, rad/(N m)]; zero is rigid.
     """
     mechanism = Mechanism("scissor", gravity)
@@ -249,12 +249,12 @@ def scissor(
     add_bars(mechanism, names, center, along, length, mass=mass, side=TOWARDS_VIEWER)
     left, right = 2 * k, 2 * k + 1
     middle, low, high = (0.0, 0.0, 0.0), (-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0)
-    families: list[param.HingeFamily] = [
+    families: list[param.RevoluteFamily] = [
         ("middle-{}", k, left, right, middle, middle),
         ("outer-{}-right", k - 1, left - 2, right, high, low),
         ("outer-{}-left", k - 1, right - 2, left, high, low),
     ]
-    param.add_hinge_cells(mechanism, families, compliance)
+    param.add_revolute_cells(mechanism, families, compliance)
     upright = Frame((0, 0, 0), spatial.quaternion_exponential([math.pi / 2, 0, 0]))
     base: dict[str, Any] = {"predecessor_frame": upright, "successor_frame": Frame(low)}
     base["prescribed"] = SmoothStep(angle, lifted, rise_time) if drive else None
@@ -296,7 +296,7 @@ LINKS: dict[str, tuple[float, float, Point, float, Point, tuple[Point, ...]]] = 
     "K6": (0.00706, 5.667e-07, H, OMEGA + EPSILON, (ZF - FA, 0.0), (O, (ZF, 0.0))),
     "K7": (0.05498, 1.912e-05, A, EPSILON, (-UB, -UA), (O, (-UB, -UA), (0.0, -U), O)),
 }
-HINGES: tuple[tuple[str, str, str, Point, Point], ...] = (
+REVOLUTES: tuple[tuple[str, str, str, Point, Point], ...] = (
     ("O", WORLD, "K1", O, O),
     ("F", "K1", "K2", (RR, 0.0), O),
     ("B", WORLD, "K3", B, O),
@@ -338,8 +338,8 @@ def andrews(torque: float = 0.033, gravity: Vector = (0.0, 0.0, 0.0)) -> Mechani
             orientation=spatial.quaternion_exponential([0.0, 0.0, angle]),
             shape=Polyline(tuple((x, y, 0.0) for x, y in outline)),
         )
-    for name, first, second, first_point, second_point in HINGES:
-        add_hinge(mechanism, name, first, second, (*first_point, 0.0), (*second_point, 0.0))
+    for name, first, second, first_point, second_point in REVOLUTES:
+        add_revolute(mechanism, name, first, second, (*first_point, 0.0), (*second_point, 0.0))
     mechanism.add_joint_force("drive", "O", effort=torque)
     ends: dict[str, Any] = {"first_point": (*C, 0.0), "second_point": (SD, -SC, 0.0)}
     mechanism.add_point_force("spring", WORLD, "K3", **ends, **SPRING)
@@ -397,10 +397,10 @@ AXES = ((0, 1, 0), (0, 0, 1), (1, 0, 0)) * 2
 def bricard(
     width: Annotated[float, param.between(0.0, 1.0)] = 0.1, gravity: Vector = param.DOWN_Y
 ) -> Mechanism:
-    """Bricard's six-hinge loop, movable by its special directions only (IFToMM benchmark A04).
+    """Bricard's 6R loop, movable by its special geometry only (IFToMM benchmark A04).
 
     "rod-i", i = 0 ... 4, of 1 m and 1 kg, goes from corner P_i to P_{i+1} of a path along the
-    edges of the unit cube; "hinge-i" sits at P_i, about y, z, x, y, z, x in turn; hinges 0 and 5
+    edges of the unit cube; "hinge-i" sits at P_i, about y, z, x, y, z, x in turn; joints 0 and 5
     are on the world. Mobility 1 with one redundant row, which no structural count shows. The
     tracked point P3 is the end of "rod-2". At rest.
 
@@ -436,7 +436,7 @@ def governor(
     """Flyball governor (IFToMM benchmark A05); its loops close through stiff springs only.
 
     "shaft" turns about z ("bearing"), "slider" slides on it ("slide", 0 at the start), "right" and
-    "left" are the rods, hinged to the shaft at (+-0.05, 0, 1) ("pivot-right", "pivot-left", about
+    "left" are the rods, on the shaft at (+-0.05, 0, 1) ("pivot-right", "pivot-left", about
     y); the ball of 5 kg, a point mass, at the end of each is part of it. Spring-dampers go from
     the sides (+-0.05, 0, s) of the slider to the middles of the rods. All turn together at the
     start: mobility 4, no loop of joints.

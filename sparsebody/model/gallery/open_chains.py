@@ -11,7 +11,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model import joints as types
 from sparsebody.model.bodies import Box, Frame, Frames, Polyline
 from sparsebody.model.gallery import parameters as param
-from sparsebody.model.gallery.parameters import Vector, add_bars, add_hinge
+from sparsebody.model.gallery.parameters import Vector, add_bars, add_revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
 
@@ -63,7 +63,7 @@ def pendulum(
         position=(-length, 0.0, 0.0),
         shape=Polyline(((0.0, 0.0, 0.0), (length, 0.0, 0.0))),
     )
-    add_hinge(mechanism, "pivot", WORLD, "mass", (0.0, 0.0, 0.0), (length, 0.0, 0.0))
+    add_revolute(mechanism, "pivot", WORLD, "mass", (0.0, 0.0, 0.0), (length, 0.0, 0.0))
     return mechanism
 
 

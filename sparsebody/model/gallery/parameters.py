@@ -1,4 +1,4 @@
-"""Checked parameters, bars and hinges of the generated mechanisms."""
+"""Checked parameters, bars and revolute joints of the generated mechanisms."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -104,7 +104,7 @@ def converted(value: Any, annotation: Any, name: str) -> Any:
     return annotation(number)
 
 
-# ---- bars and hinges ------------------------------------------------------------------------
+# ---- bars and revolute joints -----------------------------------------------------------------
 
 
 def add_bar(
@@ -151,15 +151,15 @@ def add_bars(
     )
 
 
-def add_hinge(
+def add_revolute(
     mechanism: Mechanism, name: str, first: str, second: str, point: ArrayLike, other: ArrayLike
 ) -> None:
-    """Add a revolute about the z axes of two bodies, at points (3,) of either."""
+    """Add a revolute joint about the z axes of two bodies, at a point (3,) of each."""
     ends = mechanism.body_names.find_all([first, second])
-    add_hinges(mechanism, [name], ends[:1], ends[1:], point, other)
+    add_revolutes(mechanism, [name], ends[:1], ends[1:], point, other)
 
 
-def add_hinges(
+def add_revolutes(
     mechanism: Mechanism,
     names: Sequence[str] | str,
     predecessor: IntArray,
@@ -168,7 +168,7 @@ def add_hinges(
     successor_point: ArrayLike,
     compliance: float = 0.0,
 ) -> None:
-    """Add n revolutes about the z axes of bodies, at points (3,) or (n, 3) of either.
+    """Add n revolute joints about the z axes of bodies, at points (3,) or (n, 3) of each.
 
     Their angles are those between the x axes.
     """
@@ -184,16 +184,16 @@ def add_hinges(
     )
 
 
-HingeFamily = tuple[str, IntArray, IntArray | int, IntArray, ArrayLike, ArrayLike]
+RevoluteFamily = tuple[str, IntArray, IntArray | int, IntArray, ArrayLike, ArrayLike]
 
 
-def add_hinge_cells(
-    mechanism: Mechanism, families: Sequence[HingeFamily], compliance: float = 0.0
+def add_revolute_cells(
+    mechanism: Mechanism, families: Sequence[RevoluteFamily], compliance: float = 0.0
 ) -> None:
-    """Add the hinges of a row of n cells in turn; the first cell has only that of the first family.
+    """Add revolute joints of a row of n cells; the first cell has that of the first family only.
 
     A family is the template of names and their numbers (n,), predecessors and successors (n,), and
-    points (3,) or (n, 3) of either.
+    points (3,) or (n, 3) of each.
     """
     n, step = len(families[0][1]), len(families)
     index = np.r_[0, step : step * n]
@@ -204,7 +204,7 @@ def add_hinge_cells(
         return np.stack(columns, axis=1).reshape(-1, *shape)[index]
 
     template, number = families[0][:2]
-    add_hinges(
+    add_revolutes(
         mechanism,
         chained(numbered(template, number[:1]), names),
         in_turn(2).astype(np.intp),

@@ -80,7 +80,7 @@ class CollocationSteps:
         system, none = problem.system, uniform_compliance(problem.system, problem.state, 0.0)
         self._stages = [StepEquations(system, none, problem.control) for _ in scheme.node]
         self._n_joint_rows = system.n_rows
-        self.is_whole = len(system.elastic) > 0  # each of Newton's matrices has its factors
+        self.by_mode = len(system.elastic) > 0  # factors of each of Newton's matrices
         self.point: CollocationState | None = None  # where they were made, with `point_step`
         self.point_step, self.contraction = 0.0, 1.0
         self.n_coupled = 0  # successive steps that needed the matrix of all stages
@@ -116,18 +116,18 @@ class CollocationSteps:
         self.n_coupled *= is_coupled
         self._set_error(V)
         state = self._stages[-1].state()
-        L = np.array([self.matrix.shortest(of_stage) for of_stage in self._L])
+        L = np.array([self.matrix.without_self_stress(of_stage) for of_stage in self._L])
         step = Polynomials(now.state, h, self._Y, np.concatenate([now.state.velocity[None], V]), L)
         return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)
 
     @property
     def ends_in_rounding(self) -> bool:
-        """Whether rounding hides more of the newest step than at a regular pose."""
+        """Whether rounding errors of the newest step are larger than at a regular pose."""
         return self._noise > _ROUNDING_CORRECTION * self.matrix.length
 
     def factorize(self, at: CollocationState, h: float) -> None:
         """Make the factors at a state."""
-        self.matrix.factorize(at.state, at.multiplier, h, self.is_whole)
+        self.matrix.factorize(at.state, at.multiplier, h, self.by_mode)
         self.point, self.point_step = at, h
         self.n_factorizations += 1
 
@@ -140,11 +140,11 @@ class CollocationSteps:
         self._factorize_within()
         yield False
         self.n_coupled += 1
-        if self.n_coupled > _MOST_COUPLED_STEPS and not self.is_whole:
-            self.is_whole = True
+        if self.n_coupled > _MOST_COUPLED_STEPS and not self.by_mode:
+            self.by_mode = True
             self._factorize_within()
             yield False
-            self.is_whole = False
+            self.by_mode = False
             self._factorize_within()
         yield True
 
@@ -277,19 +277,19 @@ class CollocationSteps:
         return twist.reshape(force.shape), multiplier
 
     def transposed_correction(
-        self, by_twist: FloatArray, by_multiplier: FloatArray, by_slip: FloatArray
+        self, twist_bar: FloatArray, multiplier_bar: FloatArray, slip_bar: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the transpose of `_correction`, applied to gradients by its results.
+        """Return the transpose of `_correction`, applied to gradients in its results.
 
-        These are gradients by residuals of forces, positions and velocities; of multipliers and
+        These are gradients in residuals of forces, positions and velocities; of multipliers and
         rows those of joints alone. The matrices count as symmetric: their skew parts are left out,
         as in the factors of Newton's method.
         """
-        s, n = len(by_twist), self._n_joint_rows
+        s, n = len(twist_bar), self._n_joint_rows
         W = self.scheme.rates / self._h
         values, P, inverse = self.scheme.modes
-        flat, rows = by_twist.reshape(s, -1), np.zeros((s, self._stages[0].n_rows))
-        rows[:, :n] = by_multiplier
+        flat, rows = twist_bar.reshape(s, -1), np.zeros((s, self._stages[0].n_rows))
+        rows[:, :n] = multiplier_bar
         force, row = np.zeros(flat.shape), np.zeros(rows.shape)
         for mode in range(len(values)):
             of_mode = self.matrix.solve(mode, P[:, mode] @ flat, P[:, mode] @ rows)
@@ -297,11 +297,11 @@ class CollocationSteps:
                 share = 1.0 if mode == 0 else 2.0
                 total -= np.asarray(share * np.outer(inverse[mode], part).real, dtype=float)
         push = each_node(W.T, rows) / self.matrix.rate**2
-        slips = zip(by_slip.reshape(s, -1), push, strict=True)
+        slips = zip(slip_bar.reshape(s, -1), push, strict=True)
         rate = -np.array([self.matrix.solve(0, *of_stage)[1] for of_stage in slips])
         rate[:, n:] = 0.0
         row -= each_node(W.T, rate)
-        return force.reshape(by_twist.shape), row[:, :n], rate[:, :n]
+        return force.reshape(twist_bar.shape), row[:, :n], rate[:, :n]
 
     def node_states(self, step: Polynomials, time: float) -> list[State]:
         """Return the states at the nodes of a step that ends at a time."""
@@ -315,10 +315,10 @@ class CollocationSteps:
             states.append(stage.state())
         return states
 
-    def factorize_at(self, at: CollocationState, h: float, is_whole: bool) -> None:
+    def factorize_at(self, at: CollocationState, h: float, by_mode: bool) -> None:
         """Have the factors for steps of `h` [s] that were made at a state."""
-        is_there = at is self.point and (h, is_whole) == (self.point_step, self.is_whole)
-        self.is_whole, self._h = is_whole, h
+        is_there = at is self.point and (h, by_mode) == (self.point_step, self.by_mode)
+        self.by_mode, self._h = by_mode, h
         if not is_there:
             self.factorize(at, h)
 
@@ -440,7 +440,7 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         now, method, (Y, V, L) = self.now, self.method, self._shapes
         last = now.step or Polynomials(now.state, 0.0, Y, np.concatenate([V[:1], V]), L)
         point = method.point or now
-        scalars = last.h, self._halvings, self._n_calm, method.is_whole
+        scalars = last.h, self._halvings, self._n_calm, method.by_mode
         of_factors = method.point_step, method.contraction, method.n_coupled
         newest = last.start, last.displacement, last.velocity[1:], last.multiplier
         made_at = point.state, point.multiplier
@@ -458,9 +458,9 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         state, acceleration, row = checkpoint.state, checkpoint.acceleration, multipliers[0]
         likes = *[0.0] * _N_SCALARS, row, state, twists, twists, multipliers, state, row
         *scalars, multiplier, first, Y, V, L, at, of_point, _ = unpacked(checkpoint.memory, *likes)
-        h, halvings, calm, is_whole, point_step, method.contraction, n = scalars
+        h, halvings, calm, by_mode, point_step, method.contraction, n = scalars
         method.n_coupled = int(n)
-        self._halvings, self._n_calm, method.is_whole = int(halvings), int(calm), bool(is_whole)
+        self._halvings, self._n_calm, method.by_mode = int(halvings), int(calm), bool(by_mode)
         last = Polynomials(first, h, Y, np.concatenate([first.velocity[None], V]), L)
         self._now = CollocationState(state, acceleration, multiplier, last if h > 0.0 else None)
         if point_step > 0.0:

@@ -32,7 +32,7 @@ _LEAST_STEP = 1e-6  # step, of the first one
 _LOCATION_TOLERANCE = 1e-9
 # Least change of a pose in the first step, in typical lengths, by which poses are scaled
 _LEAST_POSE_CHANGE = 0.01
-_END_DISTANCE = 1e-3  # of the first step; nearer to the end, it is the next point
+_END_DISTANCE = 1e-3  # in first steps: a point closer to the end is replaced by the end
 _MOST_REFINEMENTS = 60
 # Angle [rad] between successive tangents, and correction over step, above which steps are halved
 _LARGEST_TURN = 0.3
@@ -113,7 +113,7 @@ def follow(
     sign : float
         The direction along it, 1 or -1.
     max_points : int
-        Of the path, at which it ends too.
+        Largest number of points.
 
     Returns
     -------
@@ -126,6 +126,8 @@ def follow(
     SimulationError
         If there is no equilibrium to begin with, or Newton's method fails for steps however short.
     """
+    if start == stop:
+        raise SimulationError(f"start and stop are {start}; give two values of the parameter")
     first = consistent_state(system, state) if branch is None else branch.state
     equations = StaticEquations(system, first, parameter)
     step = (stop - start) / 50.0 if step is None else step
@@ -209,8 +211,8 @@ class _Walk:
             f"the equations are singular at parameter {point.parameter:.6g}: a body moves freely, "
             "or the path begins at a bifurcation; hold it, or begin elsewhere"
         )
-        whole = block_array([[matrix, column], [row, corner]])
-        return scaled_solver(whole, scale, failure)(rhs).real
+        bordered = block_array([[matrix, column], [row, corner]])
+        return scaled_solver(bordered, scale, failure)(rhs).real
 
     def tangent(self, point: StaticPoint, across: FloatArray) -> FloatArray:
         """Return the unit tangent t of the path at a point, with across' t > 0."""
@@ -359,7 +361,7 @@ class _Walk:
         return float(square[np.argmin(np.abs(square))])
 
     def _modes(self, point: StaticPoint, n: int) -> Vibrations:
-        """Return the softest vibrations at a point."""
+        """Return the n vibrations of lowest frequency at a point."""
         system = self._equations.system
         self._equations.evaluate(point)
         return vibrations(self._equations, max(1, min(n, 6 * system.n_bodies - system.n_rows - 1)))

@@ -8,8 +8,8 @@ SuperLU.
 A collocation method has one for each eigenvalue of its rates: with gamma = value / h they are
 [gamma^2 M + gamma D + K, A'; A, -C], C a regularization: rows that depend on others, always or at a
 pose, need no decision. Where inertia outweighs D and K, as in steps that resolve the motion, all
-are multiples of one another up to what Newton's method makes up for, and the factors of the real
-one serve. Otherwise each has its own, by SuperLU. Hairer and Wanner (1996), sec. IV.8.
+are nearly multiples of one another, and Newton's method converges with the factors of the real one.
+Otherwise each has its own, by SuperLU. Hairer and Wanner (1996), sec. IV.8.
 """
 
 from collections.abc import Sequence
@@ -111,7 +111,7 @@ class NewtonMatrix:
 class StageMatrix:
     """The matrices at one pose, for one step.
 
-    Row sizes are those at `state`; `ordering` and `factorization` are of the real matrix.
+    Rows are scaled as at `state`; `ordering` and `factorization` are those of the real matrix.
     """
 
     def __init__(
@@ -120,16 +120,16 @@ class StageMatrix:
         self._values = scheme.modes[0]
         self.equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
         compliance = self.equations.compliance
-        self._unit = compliance.entries.copy()  # of one m/N
+        self._unit = compliance.entries.copy()  # of C = 1 m/N
         self._real = NewtonMatrix(self.equations, ordering, factorization)
         self.length, self.size = self._real.length, self._real.size
-        self._whole: list[Solve] = []
+        self._mode_solves: list[Solve] = []
         self._n_primal = 6 * system.n_bodies
         self.rate = 0.0  # [1/s] the real gamma
         self.is_redundant = False
 
-    def factorize(self, state: State, multiplier: FloatArray, h: float, is_whole: bool) -> None:
-        """Factorize at the start of a step of `h` [s]; each of them by itself if `is_whole`."""
+    def factorize(self, state: State, multiplier: FloatArray, h: float, by_mode: bool) -> None:
+        """Factorize at the start of a step of `h` [s]: the real matrix, or all if `by_mode`."""
         equations = self.equations
         equations.begin(state, multiplier=multiplier)
         self.rate = float(self._values[0].real) / h
@@ -137,26 +137,25 @@ class StageMatrix:
         self.compliance = C * equations.compliance.diagonal  # (n_rows of joints,)
         equations.compliance.entries[:] = C * self._unit
         equations.evaluate()
-        self._whole = []
-        if not is_whole:
+        self._mode_solves = []
+        if not by_mode:
             self._real.factorize(self.rate**2, self.rate)
             self._probe()
             return
         K, D, M = matrix_parts(equations)
-        self._whole = []
         for value in self._values:
             gamma = complex(value) / h
             g = gamma.real if gamma.imag == 0.0 else gamma
             data = K.data + g * D.data + g * g * M.data
             matrix = csc_array((data, K.indices, K.indptr), shape=K.shape)
-            self._whole.append(scaled_lu(matrix, self._n_primal))
+            self._mode_solves.append(scaled_lu(matrix, self._n_primal))
         self._probe()
 
     def solve(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
         """Return the correction of a mode, twists and multipliers (flat), for its residual."""
         if mode == 0:
             force, row = force.real, row.real
-        if mode == 0 or self._whole:
+        if mode == 0 or self._mode_solves:
             return self._consistent(mode, force, row)
         ratio = (self._values[mode] / self._values[0].real) ** 2
         scaled = force / ratio
@@ -166,8 +165,8 @@ class StageMatrix:
         return real[0] + 1j * imaginary[0], ratio * (real[1] + 1j * imaginary[1])
 
     def _by_factors(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
-        if self._whole:
-            x = self._whole[mode](-np.concatenate([force, row]))
+        if self._mode_solves:
+            x = self._mode_solves[mode](-np.concatenate([force, row]))
             return x[: self._n_primal], x[self._n_primal :]
         self.equations.force_residual.ravel()[:] = force
         self.equations.row_residual[:] = row
@@ -177,7 +176,7 @@ class StageMatrix:
     def _consistent(self, mode: int, force: Values, row: Values) -> tuple[Values, Values]:
         """Solve for the consistent part of the rows: the inconsistent one is C lambda, to O(C).
 
-        Self-equilibrated multipliers of this pose would exert forces at the poses of the stages.
+        States of self-stress at this pose would exert forces at the poses of the stages.
         """
         twist, multiplier = self._by_factors(mode, force, row)
         if not self.is_redundant:
@@ -186,11 +185,11 @@ class StageMatrix:
         row = np.append(row[:n] - self.compliance * multiplier[:n], row[n:])
         return self._by_factors(mode, force, row)
 
-    def shortest(self, multiplier: FloatArray) -> FloatArray:
-        """Return multipliers (flat) of the same forces, without self-equilibrated ones.
+    def without_self_stress(self, multiplier: FloatArray) -> FloatArray:
+        """Return multipliers (flat) of the same forces A' lambda, without states of self-stress.
 
-        That part is (C + A J^-1 A')^-1 C lambda, to O(C), of dependent rows. The equations do not
-        determine it, so that it would grow from step to step.
+        That part, A' lambda = 0, is (C + A J^-1 A')^-1 C lambda, to O(C), of dependent rows. The
+        equations do not determine it, so that it would grow from step to step.
         """
         if not self.is_redundant:
             return multiplier
@@ -236,7 +235,7 @@ def coupled_solve(
 
 
 def scaled_lu(matrix: csc_array, n_primal: int, n_stages: int = 1) -> Solve:
-    """Return the solution by LU factors, scaled; of each stage, so many unknowns are primal."""
+    """Return the solution by LU, scaled; in each stage the first n_primal unknowns are primal."""
     diagonal = np.abs(matrix.diagonal())
     scale = np.ones(len(diagonal))
     is_primal = np.tile(np.arange(len(scale) // n_stages) < n_primal, n_stages)

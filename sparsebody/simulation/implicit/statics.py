@@ -108,7 +108,7 @@ class StaticEquations:
         if m == 0:
             return point
         multiplier = point.multiplier.copy()
-        multiplier[:m] = 0.0  # else self-equilibrated forces of dependent rows remain
+        multiplier[:m] = 0.0  # else states of self-stress remain
         residual = self.evaluate(replace(point, multiplier=multiplier))
         rows = self.matrix()[n : n + m, :n]
         unit = diags_array(1.0 / np.sqrt(self.mass))
@@ -442,5 +442,7 @@ def vibrations(equations: StaticEquations, count: int) -> Vibrations:
     )
     start = np.random.default_rng(0).standard_normal(n)
     _, basis = eigsh(K, count, M=M, sigma=sigma, OPinv=inverse, v0=start, which="LM")
-    values, mixture = eigh(basis.T @ (K @ basis), basis.T @ (M @ basis))  # Ritz: no noise of sigma
+    values, mixture = eigh(
+        basis.T @ (K @ basis), basis.T @ (M @ basis)
+    )  # Ritz values, without errors of the shift
     return Vibrations(values, (basis @ mixture).T.reshape(count, -1, 6))

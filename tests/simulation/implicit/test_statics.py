@@ -186,6 +186,10 @@ def test_gravity_can_be_followed():
         ("after 1 iterations", lambda: sb.equilibrium(truss(), max_iterations=1)),
         ("no parameter 'wind'; give 'gravity', the name", lambda: sb.follow(truss(), "wind")),
         (r"step is 0\.0 and max_points 200; give", lambda: sb.follow(truss(), "load", step=0.0)),
+        (
+            r"start and stop are 1\.0; give two",
+            lambda: sb.follow(truss(), "load", start=1.0, stop=1.0, step=0.1),
+        ),
     ],
 )
 def test_what_has_no_answer_is_an_error_that_tells_the_remedy(message, ask):

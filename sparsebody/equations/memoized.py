@@ -1,4 +1,4 @@
-"""Decisions on small patterns, made once: gradients and sweeps ask for the same many times."""
+"""Memoized decisions on small patterns, which gradients and sweeps of parameters need again."""
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
@@ -11,15 +11,15 @@ from sparsebody.factorization import FACTORIZATIONS, Backend
 from sparsebody.ordering import ORDERINGS, Ordering
 from sparsebody.sparse.pattern import BlockPattern
 
-# Of a pattern that is remembered; decisions on larger ones depend on the free memory of the time
+# Of a memoized pattern; decisions on larger ones depend on the memory that is free at the time
 MOST_ROWS = 5000
-MOST_ANSWERS = 256  # of each function
+MOST_RESULTS = 256  # of each function
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
-class _Question(NamedTuple):
-    """What an answer depends on: the pattern, the tables of methods, and whether ranks share work.
+class _Key(NamedTuple):
+    """What a decision depends on: the pattern, the tables of methods, and whether ranks share work.
 
     It compares by value, and holds no pattern, whose arrays would stay in memory.
     """
@@ -31,7 +31,7 @@ class _Question(NamedTuple):
     shares_work: bool
 
     @classmethod
-    def of(cls, pattern: BlockPattern) -> "_Question":
+    def of(cls, pattern: BlockPattern) -> "_Key":
         sizes, ends = (x.astype(np.intp).tobytes() for x in (pattern.block_sizes, pattern.ends))
         tables = tuple(ORDERINGS.values()), tuple(FACTORIZATIONS.values())
         return cls(sizes, ends, *tables, ranks.share_work())
@@ -42,20 +42,20 @@ class _Question(NamedTuple):
         return BlockPattern(sizes, ends.reshape(-1, 2))
 
 
-def remembered(decide: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Return a function that remembers its answers for small patterns, and hashable options.
+def memoized(decide: Callable[..., Result]) -> Callable[..., Result]:
+    """Return a function memoized for small patterns, and hashable options.
 
-    An answer is shared by all who ask, and must not be changed.
+    A result is shared by all callers, and must not be changed.
     """
 
-    @lru_cache(maxsize=MOST_ANSWERS)
-    def answer(question: _Question, options: tuple[Hashable, ...]) -> Answer:
-        return decide(question.pattern, *options)
+    @lru_cache(maxsize=MOST_RESULTS)
+    def cached(key: _Key, options: tuple[Hashable, ...]) -> Result:
+        return decide(key.pattern, *options)
 
     @wraps(decide)
-    def decided(pattern: BlockPattern, *options: Hashable) -> Answer:
+    def decided(pattern: BlockPattern, *options: Hashable) -> Result:
         if pattern.n_rows > MOST_ROWS:
             return decide(pattern, *options)
-        return answer(_Question.of(pattern), options)
+        return cached(_Key.of(pattern), options)
 
     return decided
