@@ -1,5 +1,6 @@
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -115,8 +116,13 @@ def test_relative_violation_sees_a_wrong_acceleration_and_kappa_leaves_out_depen
 # ---- methods -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("factorization", ["auto", *available_factorizations()])
+@pytest.mark.parametrize(
+    ("mechanism", "factorization"),
+    [
+        *((mechanism, "auto") for mechanism in MECHANISMS),
+        *zip(cycle(MECHANISMS), available_factorizations(), strict=False),
+    ],
+)
 def test_sparsebody_with_every_factorization_gives_the_reference(
     mechanism, factorization, study, references
 ):

@@ -170,9 +170,9 @@ def comparisons():
 def test_every_ordering_with_every_factorization_gives_the_same_accelerations(
     ordering, factorization, comparisons
 ):
-    """Each pair for a third of the systems: each ordering, and each factorization, for all."""
+    """Each pair for a sixth of the systems: each ordering, and each factorization, for all."""
     part = available_orderings().index(ordering) + available_factorizations().index(factorization)
-    for name, system, state, expected in comparisons[part % 3 :: 3]:
+    for name, system, state, expected in comparisons[part % 6 :: 6]:
         if system.n_bodies + system.n_joints > ORDERINGS[ordering].largest:
             continue
         dynamics = sb.ForwardDynamics(system, state, ordering=ordering, factorization=factorization)

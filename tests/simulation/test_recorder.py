@@ -192,9 +192,9 @@ def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, 
     monkeypatch.setattr("sparsebody.simulation.trajectory_files._FLUSH_PERIOD", period)  # [s]
     monkeypatch.setattr(trajectory_files, "_CHUNK_BYTES", 1 << 12)
     path, start, give_up = tmp_path / "run.h5", PENDULUM, trajectory_files._give_up
-    options = {"duration": 5.0, "step": 0.01}
+    options = {"duration": 2.5, "step": 0.01}
     undisturbed = sb.simulate(start, **options)
-    with small_disk(100_000) as enlarge:  # of the disk, not of the memory that the rest goes to
+    with small_disk(70_000) as enlarge:  # of the disk, not of the memory that the rest goes to
         monkeypatch.setattr(trajectory_files, "_give_up", lambda file: (enlarge(), give_up(file)))
         with pytest.raises(OutputError, match=r"cannot write '.*run\.h5': File too large"):
             sb.simulate(start, output=path, **options)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.linalg import expm
@@ -83,6 +83,7 @@ def test_quaternion_from_rotation_is_exact_at_half_turns(q):
 
 
 @pytest.mark.parametrize("angle", ANGLES)
+@settings(max_examples=25)
 @given(axis=units())
 def test_quaternion_logarithm_inverts_the_exponential(angle, axis):
     phi = angle * axis

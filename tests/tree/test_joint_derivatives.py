@@ -1,4 +1,4 @@
-"""Derivatives in joint coordinates, against Pinocchio's and against differences."""
+"""Derivatives in joint coordinates, against differences."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Methods for closed loops on 250 random mechanisms, and what holds for their matrices."""
+"""Methods for closed loops on 150 random mechanisms, and what holds for their matrices."""
 
 from functools import cache
 
@@ -18,7 +18,7 @@ from sparsebody.tree.loops_projection import LoopsProjection, explicit_form
 from sparsebody.tree.method import free_equations
 from sparsebody.tree.recursions import symmetric
 
-BATCHES, PER_BATCH = 10, 25
+BATCHES, PER_BATCH = 6, 25
 LOOP_METHODS = (LoopsDirect, LoopsForce, LoopsProjection)
 
 
