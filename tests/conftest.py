@@ -10,7 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sparsebody.errors import MissingDependencyError
+from sparsebody.factorization import FACTORIZATIONS
+from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS
+from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.viewer.browser import find_browser
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -83,9 +86,11 @@ def pytest_runtest_setup(item):
 
 
 @pytest.fixture
-def restored_orderings():
-    """What a test registers in ORDERINGS ends with it."""
-    before = dict(ORDERINGS)
+def restored_tables():
+    """What a test puts into a table ends with it."""
+    tables = FACTORIZATIONS, GALLERY, INTEGRATORS, ORDERINGS
+    before = [dict(table) for table in tables]
     yield
-    ORDERINGS.clear()
-    ORDERINGS.update(before)
+    for table, old in zip(tables, before, strict=True):
+        table.clear()
+        table.update(old)

@@ -174,6 +174,12 @@ def in_motion(system, seed=0):
     return sb.consistent_state(system, state.with_(velocity=velocity))
 
 
+def small_sizes(name):
+    """Parameters that make a mechanism of the gallery small, whatever its sizes are called."""
+    sizes = {"bodies": 4, "layers": 1}
+    return {key: sizes.get(key, 3) for key in sb.model.gallery.GALLERY[name].size_parameters}
+
+
 def one_body(kind=None, gravity=(0.0, 0.0, -9.81), joint=None, **body):
     """The body "body", and the joint "joint" of that kind, if any, from the world to it."""
     mechanism = sb.Mechanism("one body", gravity)

@@ -11,9 +11,7 @@ from benchmarks import choice, criteria, joint_space, oracle, redundancy
 from benchmarks.cases import FORWARD_DYNAMICS, forward_dynamics, problem
 from benchmarks.oracle import reference, relative_violation
 from benchmarks.peers.tree import UnsupportedError, spanning_tree
-from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import measure, solve_reference
 from sparsebody.study.plan import PEER, Case, Series, read_study
@@ -67,18 +65,6 @@ def case_of(family, method="sparse", factorization="auto", peer=""):
 
 
 # ---- mechanisms --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shuffled", [False, True])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_velocities_are_consistent_and_not_zero(mechanism, shuffled):
-    moving = problem(mechanism, 30, seed=3, shuffled=shuffled)
-    motion = joint_motion(moving.system, moving.state)
-    coordinates = coordinate_motion(moving.system, moving.state, motion)
-    rows = constraint_rows(moving.system, moving.state, motion, coordinates)
-    np.testing.assert_allclose(rows.velocity, 0.0, atol=1e-13)
-    assert np.abs(rows.acceleration).max() > 1e-3
-    assert moving.system.n_bodies == (25 if mechanism == "lattice" else 30)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("restored_orderings")
+pytestmark = pytest.mark.usefixtures("restored_tables")
 EXPECTED = {  # the number that main() returns: at least, at most
     "ex01_pendulum": (0.0, 1e-6),  # relative error of the period
     "ex02_four_bar": (0.0, 1e-10),  # difference of accelerations and forces in the plane

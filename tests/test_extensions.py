@@ -4,10 +4,6 @@ import numpy as np
 import pytest
 from command_line import document, printed
 
-from sparsebody.factorization import FACTORIZATIONS
-from sparsebody.model.gallery import GALLERY
-from sparsebody.ordering import ORDERINGS
-from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.simulation.trajectory import Trajectory
 
 SOURCE = '''
@@ -65,19 +61,14 @@ FACTORIZATIONS["inversion"] = Backend(Inversion, needs=None, summary="the invers
 GALLERY["swing"] = GalleryEntry(swing)
 INTEGRATORS["midpoint"] = Integrator(midpoint_step, order=2)
 '''
-TABLES = (FACTORIZATIONS, GALLERY, INTEGRATORS, ORDERINGS)
 
 
 @pytest.fixture
-def module(tmp_path):
-    """Write the module, and leave the tables as they were."""
-    before = [dict(table) for table in TABLES]
+def module(tmp_path, restored_tables):
+    """The file of the module."""
     path = tmp_path / "outside.py"
     path.write_text(SOURCE)
-    yield path
-    for table, old in zip(TABLES, before, strict=True):
-        table.clear()
-        table.update(old)
+    return path
 
 
 def test_a_mechanism_ordering_and_backend_from_outside_serve_commands(module):
@@ -92,7 +83,7 @@ def test_an_integrator_from_outside_has_its_order(module, monkeypatch, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     printed("--import", "outside", "gallery")  # by the name of the module
-    angle, step = [], 0.005
+    angle, step = [], 0.01
     for k in range(3):
         path = tmp_path / f"{k}.h5"
         choice = ("--method", "midpoint", "--factorization", "inversion", "--output", path)

@@ -10,7 +10,6 @@ import pytest
 import sparsebody as sb
 
 PAGE = (Path(__file__).parents[1] / "docs" / "files.md").read_text()
-TYPES = {"float64": "f8", "text": None}
 
 
 def rows(header):

@@ -12,10 +12,6 @@ import numpy as np
 import pytest
 from command_line import printed
 
-from sparsebody.factorization import FACTORIZATIONS
-from sparsebody.model.gallery import GALLERY
-from sparsebody.ordering import ORDERINGS
-from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.study.plan import read_study
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +77,7 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
         "trajectory.position_error.max() < 1e-6 * 8",  # of its size
         "'implicit steps' in text",
     ],
-    'method in ("rk4", "variational")': ["error[-200:].max() < 1.1 * error[:200].max()"],
+    'method in ("rk4", "variational")': ["error[-400:].max() < 1.1 * error[:400].max()"],
     "from_left_to_right": ["'left-to-right' in text"],
     'Mechanism("chain")': [
         "(chain.n_bodies, chain.n_joints) == (1000, 1000)",
@@ -167,21 +163,9 @@ CHECKS = {  # by words of a program: a function, or what is true of its names an
 }
 
 
-TABLES = (FACTORIZATIONS, GALLERY, INTEGRATORS, ORDERINGS)
-
-
-@pytest.fixture
-def tables_as_before():
-    """Take out what a program has put into the tables."""
-    before = [dict(table) for table in TABLES]
-    yield
-    for table, old in zip(TABLES, before, strict=True):
-        table.clear()
-        table.update(old)
-
-
+@pytest.mark.usefixtures("restored_tables")
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_runs_as_printed(program, capsys, monkeypatch, tmp_path, tables_as_before):
+def test_a_program_runs_as_printed(program, capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     if "import jax" in program:
         pytest.importorskip("jax")

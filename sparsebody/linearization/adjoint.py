@@ -31,8 +31,7 @@ from sparsebody.simulation import INTEGRATORS, Method, Recording, Solver, Trajec
 from sparsebody.simulation import options as run_options
 from sparsebody.simulation.implicit.step_equations import n_rows
 from sparsebody.simulation.integrators import Collocation, Composition, Integrator, Tableau
-from sparsebody.simulation.simulate import Run, prepared_dynamics, without_subgroups
-from sparsebody.simulation.stabilization import check_is_closed
+from sparsebody.simulation.simulate import Run, prepared_dynamics, started, without_subgroups
 from sparsebody.simulation.trajectory import Header, MemoryRecorder
 
 ADJOINT_METHODS = (
@@ -261,14 +260,16 @@ def simulate_with_pullback(
         )
     if isinstance(solver, ForwardDynamics):
         run_options.check_dynamics(system, solver, options)
+    change = ""
     if state is None:
         state = consistent_state(system)
     else:
         check_state(system, state)
-        check_is_closed(system, state)
+        state, change = started(system, state, options)
     nodes = None if control is None else _Nodes.of(system, state.time, step, duration, control)
     function = None if nodes is None else nodes.force
     run = Run(system, state, options, function, callbacks.EventFinder([]))
+    run.change_of_start = change
     conservative = control is None and energy.is_conservative(system)
     run.recorder = MemoryRecorder(Header(system, options, conservative, None))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver

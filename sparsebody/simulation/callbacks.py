@@ -78,6 +78,7 @@ class ControlArguments:
         shapes = (n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),), (n, 6)
         position, orientation, velocity, coordinate, wrench = map(np.zeros, shapes)
         self.memory = position, orientation, velocity, coordinate, wrench
+        self._numbers = wrench.reshape(-1)
         self._error: BaseException | None = None
         if isinstance(control, CompiledControl):
             address, data = control.address, control.data
@@ -93,10 +94,12 @@ class ControlArguments:
                 position.copy(), orientation.copy(), velocity.copy(), coordinate.copy(), time
             )
             force = self._control(time, state)
-            is_finite = math.isfinite(position.sum() + velocity.sum())  # or the motion blew up
-            if not is_plain(force, wrench.shape) or (is_finite and not math.isfinite(force.sum())):
+            if not is_plain(force, wrench.shape):
                 force = checked_vectors(self._system, force, CONTROL_WRENCH)
             wrench[:] = force
+            may_be_none = not math.isfinite(self._numbers @ self._numbers)  # much sooner than sums
+            if may_be_none and np.isfinite(velocity).all():  # else the motion blew up
+                checked_vectors(self._system, force, CONTROL_WRENCH)
         except BaseException as error:
             self._error = error
             return 1

@@ -25,7 +25,7 @@ from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, implicit_memory
 from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.integrators import LocalError, interpolated
-from sparsebody.simulation.stabilization import largest
+from sparsebody.simulation.stabilization import largest_turn
 from sparsebody.simulation.stepper import EXCHANGE, LONG_STEP, Stepper, carried, moved_on
 from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
@@ -256,6 +256,7 @@ class AutoStepper(OuterStepper):
     def _switch(self, state: State, why: str) -> None:
         """Take implicit steps from a state on."""
         self._inner = ImplicitStepper(self._problem)
+        self._inner.nominal = self._step
         self._n_steps, self._n_regular, self._n_switches = 0, 0, self._n_switches + 1
         self._inner.start(state)
         message = f"generalized-alpha, joints of {self._inner.compliance:.1e} m/N: {why}"
@@ -339,6 +340,12 @@ class AdaptiveStepper(OuterStepper):
         if self.state.time == time or self._before is None:
             return self.state
         return self._between(*self._before, time)
+
+    def advance_once(self, here: float, time: float) -> State:
+        """Return the state at `time`, or at the end of the step that goes on `here` if earlier."""
+        if self.state.time <= here:
+            self._step()
+        return self.advance(min(time, self.state.time))
 
     def _between(self, before: State, acceleration: FloatArray, time: float) -> State:
         """Return the state at a time since that before the newest step."""
@@ -434,17 +441,16 @@ def is_singular(dynamics: ForwardDynamics, state: State, step: float) -> bool:
     """Return whether redundant rows are violated, or rows dependent, a short way ahead."""
     if len(dynamics.redundant_rows) == 0:
         return False
-    speed, longest = largest(state.velocity), _MOST_STEPS_AHEAD * step
+    speed, longest = largest_turn(dynamics.system, state.velocity), _MOST_STEPS_AHEAD * step
     try:
         if speed * longest > _LOOKAHEAD_DISTANCE:
             ahead = moved_on(state, _LOOKAHEAD_DISTANCE / speed)
         else:
             acceleration = dynamics.evaluate(state).acceleration()
-            if largest(acceleration) * longest**2 < 2.0 * _LOOKAHEAD_DISTANCE:
+            size = largest_turn(dynamics.system, acceleration)
+            if size * longest**2 < 2.0 * _LOOKAHEAD_DISTANCE:
                 return False
-            ahead = carried(
-                state, acceleration, (2.0 * _LOOKAHEAD_DISTANCE / largest(acceleration)) ** 0.5
-            )
+            ahead = carried(state, acceleration, (2.0 * _LOOKAHEAD_DISTANCE / size) ** 0.5)
         stabilization.projected(dynamics.evaluate, ahead).evaluation.acceleration()
     except SingularSystemError:
         return True

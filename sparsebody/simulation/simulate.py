@@ -4,6 +4,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ from sparsebody.simulation.outer_steppers import (
     Inner,
     is_singular,
 )
-from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed
+from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed, closed_start
 from sparsebody.simulation.step_errors import StepErrors
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, row_size
@@ -72,12 +73,13 @@ from sparsebody.simulation.trajectory import (
     records_of,
 )
 
-_MOST_ENERGY_ERROR = 0.2  # of the energy that moves; a larger one warns
+# Of the energy that moves; a larger one warns. In adaptive steps, which are to resolve the motion
+_MOST_ENERGY_ERROR, _MOST_ADAPTIVE_ENERGY_ERROR = 0.2, 0.02
 # Elastic energy of rigid joints, of the same: the square of a relative error of 5 %
 _MOST_STORED_ENERGY = 0.05**2
 # Sums of errors of steps, relative to displacements, above which a warning comes, and of the step
-# that it proposes: motions amplify them by one to four, to 5 %, and to 1 %
-_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.05 / 4.0, 0.01 / 4.0
+# that it proposes: motions amplify them by one to four, to 1 %, and to 0.2 %; some by far more
+_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.01 / 4.0, 0.002 / 4.0
 _LEAST_MOTION = 1e-4  # of the mechanism's size: smaller motions are not judged
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
@@ -113,7 +115,10 @@ def simulate(
     system : System
         The compiled mechanism.
     state : State, optional
-        Where it begins; default: the nearest consistent state to the model's initial one.
+        Where it begins; default: the nearest consistent state to the model's initial one. Where
+        joints are open by more than 1e-5 of the mechanism's size, or velocities miss theirs by more
+        than 1e-3 of the largest, the motion begins in the nearest consistent state instead, and an
+        event says so, unless a compliance or another stabilization is given.
     duration : float
         How long [s].
     step : float or "auto"
@@ -156,11 +161,11 @@ def simulate(
     Trajectory
         After Ctrl-C or SIGTERM up to there, marked as interrupted, with an InterruptionWarning.
         With an EnergyWarning if nothing adds or takes energy, and it changed by more than a fifth
-        of what moves, or if nothing adds any, and it grew by as much, or fell by as much beyond
-        what dampers take; or if rigid joints, which implicit steps make slightly compliant, stored
-        more than a four-hundredth of it. With an AccuracyWarning, which names a step that would do,
-        if the errors of steps of a fixed size, as estimated, add up to more than an eightieth of
-        how far bodies moved.
+        of what moves, a fiftieth in adaptive steps, or if nothing adds any, and it grew by as much,
+        or fell by as much beyond what dampers take; or if rigid joints, which implicit steps make
+        slightly compliant, stored more than a four-hundredth of it. With an AccuracyWarning, which
+        names a step that would do, if the errors of steps of a fixed size, as estimated, add up to
+        more than 0.25 % of how far bodies moved.
 
     Raises
     ------
@@ -202,18 +207,20 @@ def simulate(
         is_resumed = ranks.communicator().bcast(is_resumed)
     if path is not None and is_resumed:
         trajectory_files.check_same_run(path, header)
+    change = ""
     if state is None:
         state = consistent_state(system)
     else:
         check_state(system, state)
         if STABILIZATIONS[options.stabilization].closes:
-            check_is_closed(system, state)
+            state, change = started(system, state, options)
     run = Run(system, state, options, control, finder, is_shared)
+    run.change_of_start = change
     run.stepper = stepper_of(run.problem, dynamics)
     if path is None:
         run.recorder = MemoryRecorder(header)
         return run.to(duration, progress)
-    size = row_size(system, run.stepper.memory_size)
+    size = run.checkpoint_size
     checkpoint = trajectory_files.checkpoint_of(path, system, state, size) if is_resumed else None
     if is_shared:
         ranks.communicator().Barrier()  # all have read the file that is written now
@@ -227,6 +234,17 @@ def simulate(
     if checkpoint is not None:
         run.go_back_to(checkpoint)
     return run.to(duration, progress)
+
+
+def started(system: System, state: State, options: SimulationOptions) -> tuple[State, str]:
+    """Return the state in which a motion begins, and how it differs from the given one.
+
+    Joints of a given compliance may be open. Raises AssemblyError if one is wide open.
+    """
+    if options.compliance is None:
+        return closed_start(system, state, options.step)
+    check_is_closed(system, state)
+    return state, ""
 
 
 def stepper_of(problem: Problem, dynamics: ForwardDynamics | Solver) -> Inner | AdaptiveStepper:
@@ -294,6 +312,7 @@ class Run:
 
     stepper: Inner | AdaptiveStepper
     recorder: MemoryRecorder | trajectory_files.FileRecorder
+    change_of_start = ""  # how the first state differs from the given one
 
     def __init__(
         self,
@@ -319,11 +338,20 @@ class Run:
         self._is_passive = control is None and not finder.changes_states and is_passive(system)
         joint_errors(system)  # laid out for many records
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
-        self._errors: StepErrors | None = None  # None for adaptive steps
+        self._errors: StepErrors | None = None  # None for adaptive steps, and a single one
+        # What StepErrors goes on from: nothing up to the first state
+        self._earlier_errors = np.append(np.zeros(system.n_bodies + 2), state.time)
+
+    @property
+    def checkpoint_size(self) -> int:
+        """The length of a packed checkpoint."""
+        return row_size(self._system, self.stepper.memory_size) + len(self._earlier_errors)
 
     def go_back_to(self, checkpoint: Checkpoint) -> None:
         """Begin at a checkpoint."""
-        self.stepper.resume(checkpoint)
+        n = len(self._earlier_errors)
+        memory, self._earlier_errors = np.split(checkpoint.memory, [-n])
+        self.stepper.resume(replace(checkpoint, memory=memory))
         self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
         here = self._first_time + self._step * self._options.step
@@ -404,25 +432,28 @@ class Run:
 
         With elastic elements only a growing energy counts: implicit steps may damp vibrations.
         """
-        energy, system = trajectory.energy, self._system
+        energy, system, is_adaptive = trajectory.energy, self._system, self._options.is_adaptive
+        most = _MOST_ADAPTIVE_ENERGY_ERROR if is_adaptive else _MOST_ENERGY_ERROR
         loss = 0.0 if system.elastic.kind.size else float((energy[0] - energy).max())
         if trajectory.conservative:
             drift = float((energy - energy[0]).max())
         else:
             drift = float((energy - np.minimum.accumulate(energy)).max())
             is_large = trajectory.relative_to_motion(loss) > _MOST_ENERGY_ERROR
-            has_all = self._options.record_every == 1 and not self._options.is_adaptive
+            has_all = self._options.record_every == 1 and not is_adaptive
             loss = undamped_loss(system, trajectory) if is_large and has_all else 0.0
         is_lost, drift = loss > drift, max(drift, loss)
         change = trajectory.relative_to_motion(drift)
         closes = STABILIZATIONS[self._options.stabilization].closes
-        if not (change > _MOST_ENERGY_ERROR and closes and drift > self._negligible_energy):
+        if not (change > most and closes and drift > self._negligible_energy):
             return False
         cause = "beyond what dampers take" if is_lost else "with nothing that adds any"
         if trajectory.conservative:
             cause = "with nothing that adds or takes any"
         done = "fell" if is_lost else "grew"
         remedy = 'take smaller steps, or step="auto"'
+        if is_adaptive:
+            remedy = 'give a smaller rtol, or try method="radau-iia"'
         if {"passed pose", "step in parts"} & {event.kind for event in trajectory.events}:
             remedy += ', or method="auto" if poses were singular'
         warn_user(
@@ -456,13 +487,16 @@ class Run:
         options = self._options
         if not self._is_under_way:
             self._record()
+            if self.change_of_start:
+                self._note(Event(self._state.time, "inconsistent start", self.change_of_start))
             self._note_branches()
             self.stepper.start(self._state)
             self._is_under_way = True
         self._finder.begin(self._state)
         n_steps = n_whole_steps(duration, options.step)
         if not options.is_adaptive and n_steps > 1:
-            self._errors = StepErrors(self._system, self._state, self._step)
+            self._errors = StepErrors(self._system, self.problem.state)
+            self._errors.resume(self._earlier_errors)
         while self._step < n_steps:
             self._look_at_errors()
             if not self._take_steps(n_steps):
@@ -555,7 +589,21 @@ class Run:
         errors.add(self._step, self._state, stepper.acceleration)
 
     def _advance(self, time: float) -> None:
-        """Advance to a time, or to the event that ends the motion."""
+        """Advance to a time, or to the event that ends the motion.
+
+        Events are found in every step: with adaptive ones several lead to a record.
+        """
+        self._advance_once(time)
+        while self._state.time < time and self._finds_in_parts and not self._is_ended:
+            self._is_amid_events = True  # the stepper is ahead of the newest record
+            self._advance_once(time)
+
+    @property
+    def _finds_in_parts(self) -> bool:
+        return bool(self._finder.events) and self._options.is_adaptive
+
+    def _advance_once(self, time: float) -> None:
+        """Advance to a time, or an adaptive step towards it where events are looked for."""
         after = self._reached(time)
         self._is_amid_events = True
         finder = self._finder
@@ -590,6 +638,8 @@ class Run:
 
     def _reached(self, time: float) -> State:
         """Return the state at a time, after one native step if several are not tried at once."""
+        if self._finds_in_parts and isinstance(self.stepper, AdaptiveStepper):
+            return self.stepper.advance_once(self._state.time, time)
         alone = np.array([time])
         if self._steps_alone and self.stepper.take_steps(alone, True) is not None:
             return self.stepper.state
@@ -639,7 +689,8 @@ class Run:
     def _checkpoint(self) -> Checkpoint:
         stepper, wall_time = self.stepper, time.perf_counter() - self._clock
         here = stepper.state, stepper.acceleration, self._n_events, wall_time
-        return Checkpoint(self._step, *here, stepper.rank, stepper.memory)
+        errors = self._earlier_errors if self._errors is None else self._errors.memory
+        return Checkpoint(self._step, *here, stepper.rank, np.append(stepper.memory, errors))
 
     def _close(self, interrupted: bool) -> Trajectory:
         """Record where the run ended, and close.

@@ -14,6 +14,7 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import AssemblyError, RankWarning, SingularSystemError
 from sparsebody.factorization.krylov import DELTA
@@ -25,6 +26,9 @@ Evaluate = Callable[[State], Evaluation]
 _CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism
 _ROUNDING_TOLERANCE = np.finfo(float).eps  # of translations, relative to the farthest position
 _OPEN_START_TOLERANCE = 0.02  # [rad, sizes of the mechanism] that the first step corrects
+# Errors of positions [rad, sizes of the mechanism], and of velocities relative to the largest one,
+# up to which the first step corrects a start without a trace: implicit ones make vibrations of more
+_CORRECTED_ERROR, _CORRECTED_RATE = 1e-5, 1e-3
 _NEGLIGIBLE_MOTION = 1e-9  # negligible motion in a step, relative to the mechanism's size
 # In tolerances: a larger error after all corrections means missing or inconsistent rows
 _OPEN_ERROR_RATIO = 1e6
@@ -58,6 +62,28 @@ def check_is_closed(system: System, state: State) -> None:
         )
 
 
+def closed_start(system: System, state: State, step: float) -> tuple[State, str]:
+    """Return the state from which a motion in steps [s] begins, and how it differs from `state`.
+
+    It is `state`, with no message, or if joints are more open, or their velocities more wrong, than
+    the first step corrects, the nearest consistent one. Raises AssemblyError if a joint is wide
+    open, or no state near is consistent.
+    """
+    check_is_closed(system, state)
+    size, length = row_sizes(system, state), system.typical_length
+    error, rate = (largest(errors / size) for errors in constraint_errors(system, state))
+    speed = max(largest(state.velocity[:, :3]), largest(state.velocity[:, 3:]) / length)
+    speed = max(speed, _NEGLIGIBLE_MOTION / step)
+    if error <= _CORRECTED_ERROR and rate <= _CORRECTED_RATE * speed:
+        return state, ""
+    message = (
+        f"the given state has joints open by {error:.1e} of the mechanism's size, and velocities "
+        f"that miss theirs by {rate / speed:.1e} of the largest: the motion begins in the nearest "
+        "consistent state"
+    )
+    return consistent_state(system, state), message
+
+
 class Scales(NamedTuple):
     """Tolerances of errors in a mechanism, and the velocity that counts as rest."""
 
@@ -80,6 +106,14 @@ def scales(system: System, state: State, step: float = math.inf) -> Scales:
 def largest(array: FloatArray) -> float:
     """Return the largest magnitude, zero for an empty array."""
     return simulation.largest(array.ravel())
+
+
+def largest_turn(system: System, twists: FloatArray) -> float:
+    """Return the largest angular part, or linear one [m]; in sizes of a mechanism larger than 1 m.
+
+    So that small distances along a motion are small in mechanisms of kilometres, too.
+    """
+    return max(largest(twists[:, :3]), largest(twists[:, 3:]) / max(1.0, system.typical_length))
 
 
 # ---- states of steps ----------------------------------------------------------------------------

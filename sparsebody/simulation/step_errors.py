@@ -30,18 +30,18 @@ Sample = tuple[float, FloatArray, FloatArray, FloatArray]
 
 
 class StepErrors:
-    """Estimated errors of poses [m], body by body, summed over the steps from `step` on.
+    """Estimated errors of poses [m], body by body, summed over the steps.
 
     Rotations are multiplied by the body's radius of gyration, sqrt(tr(I) / (2 m)).
     """
 
-    def __init__(self, system: System, state: State, step: int) -> None:
+    def __init__(self, system: System, state: State) -> None:
         square = 0.5 * np.trace(system.inertia, axis1=1, axis2=2) / system.mass
         self._weight = np.ones((system.n_bodies, 7))  # of squares
         self._weight[:, 3:] = 4.0 * square[:, None]  # an angle is 2 |dq|
         self._first = _poses(state)
         self._samples: list[Sample] = []  # of the pair under way
-        self.next_step = step  # the first one that is in a pair again
+        self.next_step = 0  # the first one that is in a pair again
         self._seen = state.time  # up to where errors are added
         self._error = np.zeros(system.n_bodies)
         self._size = 0.0
@@ -69,6 +69,18 @@ class StepErrors:
     def restart(self) -> None:
         """Discard the unfinished pair: the motion does not continue from its newest state."""
         self._samples = []
+
+    @property
+    def memory(self) -> FloatArray:
+        """Return what `resume` needs (n_bodies + 3,); an unfinished pair is left out."""
+        return np.append(self._error, [self._size, self.next_step, self._seen])
+
+    def resume(self, memory: FloatArray) -> None:
+        """Go on with the errors of the steps before a checkpoint."""
+        self._error = memory[:-3].copy()
+        self._size, next_step, self._seen = memory[-3:].tolist()
+        self.next_step = int(next_step)
+        self.restart()
 
     def relative_to_motion(self, end: State) -> tuple[float, float]:
         """Return the error up to a state over the largest displacement, and that [m]."""

@@ -26,6 +26,7 @@ from sparsebody.simulation.stabilization import (
     Scales,
     Solved,
     largest,
+    largest_turn,
 )
 from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
@@ -166,7 +167,7 @@ class RowChoice:
         At a singular pose it is not determined; so it is the mean of those just after and just
         before it, with the rows that are independent there. None if the pose is not singular.
         """
-        speed = largest(state.velocity)
+        speed = largest_turn(self.dynamics.system, state.velocity)
         if len(self.dynamics.redundant_rows) == 0 or speed <= _BRANCH_DISTANCE:  # at rest
             return None
         h = _BRANCH_DISTANCE / speed
@@ -193,7 +194,7 @@ class RowChoice:
         second order. So a is found by a fixed-point iteration: the acceleration of the closed state
         nearest to x = a t^2 / 2, v = a t, with a small t > 0, where the rows have full rank.
         """
-        size = largest(acceleration)
+        size = largest_turn(self.dynamics.system, acceleration)
         is_moving = largest(state.velocity) > 0.0 or size < _BRANCH_DISTANCE
         if len(self.dynamics.redundant_rows) == 0 or is_moving:
             return state, acceleration
@@ -208,7 +209,7 @@ class RowChoice:
                 if dynamics.rank <= self.dynamics.rank:
                     return state, acceleration
                 before, a = a, dynamics.evaluate(near).acceleration()
-                change = largest(a - before) / size
+                change = largest_turn(self.dynamics.system, a - before) / size
                 if change <= _SETTLED_CHANGE or (
                     trial > _MOST_STALLED_TRIALS and change > _ACCEPTED_CHANGE
                 ):

@@ -1,9 +1,6 @@
 import networkx as nx
 import numpy as np
 import pytest
-from oracles import rank
-from random_mechanisms import random_loops
-from scipy.linalg import null_space, subspace_angles
 from scipy.sparse import coo_array
 
 import sparsebody as sb
@@ -194,52 +191,3 @@ def test_negative_seeds_and_too_many_loops_are_told(monkeypatch):
     monkeypatch.setattr("sparsebody.analysis.cycle_bases.MOST_LOOPS", 5)
     with pytest.raises(ModelError, match="ladder has 10 loops, more than 5"):
         sb.compare_loop_bases(sb.build("ladder"))
-
-
-def door():
-    """Return a door on two hinges, and two bodies that only a free joint joins to the world."""
-    mechanism = sb.Mechanism("door")
-    for name in ("door", "knob", "loose"):
-        mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1])
-    for height in (0, 1):
-        foot = [0, 0, height]
-        mechanism.add_joint(f"hinge {height}", sb.Revolute(), sb.WORLD, "door", point=foot)
-        mechanism.add_joint(f"lock {height}", sb.Spherical(), "knob", "loose", point=[1, 0, height])
-    mechanism.add_joint("free", sb.Free(), sb.WORLD, "knob")
-    return mechanism
-
-
-MECHANISMS = {
-    "ladder": lambda: sb.build("ladder", rungs=4),
-    "lattice": lambda: sb.build("lattice", rows=3, columns=3, joint="universal"),
-    "cube": lambda: sb.build("lattice", rows=2, columns=2, layers=2),
-    "scissor": lambda: sb.build("scissor", pairs=3, drive=True),
-    "torus": lambda: sb.build("four-bar-torus", rows=3, columns=3),
-    "stewart": lambda: sb.build("stewart", drive=True),
-    "door": door,
-    "random": lambda: random_loops(np.random.default_rng(1), 8, 4),
-}
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_all_bases_leave_the_same_velocities_and_as_many_as_the_bodies_have(name):
-    """6 n - rank A, less six for each group of bodies that no row joins to the world."""
-    system = MECHANISMS[name]().compile()
-    state = sb.consistent_state(system)
-    part = np.arange(system.n_bodies + 1)  # connected part of each body; the last is the world's
-    for j in np.flatnonzero(np.diff(system.first_row) > 0):
-        one, two = part[system.predecessor[j]], part[system.successor[j]]
-        part[part == one] = two
-    n_loose = len(set(part[:-1].tolist()) - {part[-1]})
-    mobility = 6 * (system.n_bodies - n_loose) - rank(system, state)
-    velocities = None
-    for basis in LOOP_BASES:
-        cycles = loop_cycles(system, basis)
-        if cycles is None:
-            assert basis == "faces"
-            continue
-        null = null_space(loop_closure_matrix(system, state, cycles).toarray(), rcond=1e-10)
-        velocities = null if velocities is None else velocities
-        assert null.shape == (len(velocities), mobility), basis
-        if mobility:
-            assert subspace_angles(null, velocities).max() < 1e-6, basis

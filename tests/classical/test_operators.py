@@ -7,8 +7,7 @@ from random_arms import Case, Instant, random_arm, tip_pose
 
 from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.costs import counted
-from sparsebody.classical.counting import converted, converted_array, interpreted
-from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
+from sparsebody.classical.counting import converted, converted_array
 from sparsebody.classical.operators import STORAGES, SpatialOperators, body_masses
 from sparsebody.errors import ModelError
 from sparsebody.tree import spanning_tree, tree_state
@@ -155,17 +154,6 @@ def test_rates_and_wrenches_that_do_not_fit_are_an_error():
         operators.inverse_dynamics([0], [0, 0])
     with pytest.raises(ModelError, match=r"tip_wrench has shape \(3,\); give 6 numbers"):
         operators.forward_dynamics([0, 0], [0, 0], [0, 0, 0])
-
-
-@pytest.mark.parametrize("tree", [False, True])
-def test_recursions_are_exactly_what_the_operators_say(tree):
-    on = exact(case(1, 3, tree=tree))
-    motion = on.motion
-    tau = interpreted(operator_inverse)(on.links, motion)
-    assert (tau == on.inverse_dynamics(motion.qd, motion.qdd)).all()
-    back = interpreted(operator_forward)(on.links, motion._replace(qdd=tau))
-    assert (back == motion.qdd).all()
-    assert (back == on.forward_dynamics(motion.qd, tau)).all()
 
 
 def test_counts_of_the_recursions():

@@ -1,11 +1,10 @@
 import pytest
 from command_line import document, printed, refusal
+from linkages import small_sizes
 
 import sparsebody as sb
 from sparsebody.model.gallery import GALLERY
 
-SMALL = dict.fromkeys(("rungs", "elements", "pairs", "rings", "loops", "rows", "columns"), 3)
-SMALL |= {"bodies": 4, "layers": 1}
 EVERY_KIND = ("motion", "trajectory", "energy", "drift", "spy")
 COUNTS = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows", "rank")
 
@@ -47,8 +46,7 @@ def test_joint_types_and_what_special_geometry_adds_are_given():
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_every_mechanism_of_the_gallery_can_be_inspected(name):
-    entry = GALLERY[name]
-    sizes = [f"{key}={SMALL[key]}" for key in entry.size_parameters]
+    sizes = [f"{key}={value}" for key, value in small_sizes(name).items()]
     inspection = document("inspect", name, *(word for size in sizes for word in ("-p", size)))
     assert all(isinstance(inspection[key], int) for key in COUNTS)
     assert all(

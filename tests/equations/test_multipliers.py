@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from linkages import one_body
 from scipy.sparse import diags_array, vstack
 
 import sparsebody as sb
@@ -34,17 +33,6 @@ def test_the_wrench_is_t_times_the_multipliers_of_the_joint():
         rows = system.rows(j)
         expected = subspace[rows].T @ result.multiplier[rows]
         np.testing.assert_allclose(result.joint_wrench[j], expected, atol=1e-10)
-
-
-def test_two_equal_supports_carry_half_each():
-    """A plank welded by two parallel slides: whichever row is left out, the load is shared."""
-    mechanism = one_body(gravity=[0, 0, -10.0], mass=2.0)
-    for name in ("left", "right"):
-        mechanism.add_joint(name, sb.Prismatic(), sb.WORLD, "body", axis=[1, 0, 0])
-    result = sb.forward_dynamics(mechanism.compile())
-    left, right = result.joint_wrench
-    np.testing.assert_allclose(left, right, atol=1e-12)
-    np.testing.assert_allclose(np.linalg.norm(left[3:]), 10.0)
 
 
 def test_reactions_whose_factors_lack_memory_are_refused_with_a_remedy(monkeypatch):
@@ -98,26 +86,3 @@ def test_smallest_multipliers_of_long_lifts_carry_the_load():
     np.testing.assert_allclose(A.T @ smallest, A.T @ basic, atol=1e-14 * np.abs(basic).max())
     rounding = np.finfo(float).eps * dynamics.condition(state).kappa
     assert np.linalg.norm(smallest) <= (1.0 + rounding) * np.linalg.norm(basic)
-
-
-def test_a_drive_shows_its_effort_in_the_wrench():
-    """The torque about the hinge is I theta'' + m g L cos(theta)."""
-    m, L, I_c, start, speed_up = 2.0, 0.5, 0.3, 0.4, 5.0
-    drive = {"prescribed": sb.Polynomial((start, 0.0, speed_up / 2))}
-    arm = {"mass": m, "inertia": [0.1, 0.3, I_c], "center_of_mass": [L, 0, 0]}
-    result = sb.forward_dynamics(one_body(sb.Revolute(), [0, -9.81, 0], drive, **arm).compile())
-    torque = (I_c + m * L**2) * speed_up + m * 9.81 * L * np.cos(start)
-    np.testing.assert_allclose(result.joint_wrench[0, 2], torque)
-    np.testing.assert_allclose(result.multiplier[-1], torque)
-
-
-def test_the_wrench_acts_on_the_successor_and_joints_without_rows_exert_nothing():
-    mechanism = sb.Mechanism(gravity=[0, 0, -10.0])
-    options = {"mass": [1.0, 3.0], "inertia": [1, 1, 1], "position": [[0, 0, -1], [0, 0, -2]]}
-    mechanism.add_bodies(["upper", "lower"], **options)
-    mechanism.add_joint("top", sb.Spherical(), sb.WORLD, "upper", point=[0, 0, 0])
-    mechanism.add_joint("between", sb.Spherical(), "upper", "lower", point=[0, 0, -1.5])
-    mechanism.add_joint("air", sb.Free(), sb.WORLD, "lower")
-    wrench = sb.forward_dynamics(mechanism.compile()).joint_wrench
-    np.testing.assert_allclose(wrench[:, 5], [40, 30, 0], atol=1e-12)
-    np.testing.assert_allclose(wrench[:, :5], 0.0, atol=1e-12)

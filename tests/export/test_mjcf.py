@@ -5,6 +5,7 @@ from xml.etree import ElementTree as xml
 
 import numpy as np
 import pytest
+from linkages import small_sizes
 from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
@@ -22,8 +23,6 @@ from robot_accelerations import (  # noqa: E402
 
 MOVING = tuple(name for name in sb.JOINT_TYPES if name not in ("free", "fixed"))
 OF_TREES = tuple(name for name in MOVING if name != "constant-distance")
-SMALL = dict.fromkeys(("rungs", "elements", "pairs", "rings", "loops", "rows", "columns"), 3)
-SMALL |= {"bodies": 4, "layers": 1}
 
 
 def read_quietly(path):
@@ -148,10 +147,9 @@ def test_a_revolute_joint_with_a_spring_closes_a_loop(tmp_path):
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_the_gallery_is_loaded_by_mujoco_and_has_the_same_accelerations(tmp_path, name):
-    entry = GALLERY[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
-        mechanism = sb.build(name, **{key: SMALL[key] for key in entry.size_parameters})
+        mechanism = sb.build(name, **small_sizes(name))
         elastic = [type(force).__name__ for force in mechanism.forces.values()]
         is_rigid = not ({"Beam", "Bushing"} & {*elastic} or mechanism.columns()[1].compliance.any())
         expected, again, path = both(tmp_path, mechanism)

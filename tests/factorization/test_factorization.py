@@ -11,10 +11,8 @@ from random_saddles import (
     dense_solution,
     draw,
     natural,
-    pivoted_solution,
     random_matrix,
     scaled_error,
-    scissor,
 )
 
 import sparsebody as sb
@@ -230,21 +228,6 @@ def test_factors_of_another_matrix_with_the_same_bodies_are_good_enough():
     rhs = np.random.default_rng(1).normal(size=matrix.pattern.n_rows)
     x = conjugate_gradient_solve(numeric, matrix, rhs)
     assert scaled_error(matrix, x[:, None], dense_solution(matrix, rhs[:, None])) < 1e-9
-
-
-def test_a_long_scissor_under_a_smooth_load_is_solved_as_well_as_by_pivoting():
-    """Its least singular value is lost in the factors: plain refinement would hardly help."""
-    matrix = scissor(8000)
-    pattern = matrix.pattern
-    rhs = np.zeros(pattern.n_rows)
-    rhs[: pattern.n_primal_rows].reshape(-1, 6)[:, [1, 3, 5]] = [0.1, 1.0, -9.0]
-    numeric = analyze("block-ldl", pattern, natural(pattern)).factorize(matrix)
-    pivoted = pivoted_solution(matrix, rhs)
-    x, _ = refined_solve(numeric, matrix, rhs)
-    n = pattern.n_primal_rows
-    size = np.abs(pivoted[:n]).max()
-    assert np.abs(numeric.solve(rhs) - pivoted)[:n].max() > 1e-4 * size
-    assert np.abs(x - pivoted)[:n].max() < 1e-7 * size
 
 
 @pytest.mark.cholmod

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, lattice, pattern_of
-from random_saddles import natural, random_matrix, scissor, solution_error
+from random_saddles import natural, random_matrix, solution_error
 from scipy.sparse.linalg import splu
 
 import sparsebody as sb
@@ -88,14 +88,6 @@ def test_the_smallest_pivot_is_that_of_block_ldl(name):
         pivots.append(symbolic.factors.smallest_pivot(rows))
     assert pivots[0][0] == pytest.approx(pivots[1][0], rel=1e-9)
     assert pivots[0][1] == pivots[1][1]
-
-
-def test_a_long_scissor_whose_pivots_are_doubtful_is_solved():
-    matrix = scissor(4000)
-    exact = np.random.default_rng(1).normal(size=matrix.pattern.n_rows)
-    numeric = analyze("multifrontal", matrix.pattern, natural(matrix.pattern)).factorize(matrix)
-    _, residual = refined_solve(numeric, matrix, saddle_product(matrix, exact))
-    assert residual < 1e-13
 
 
 def test_factors_larger_than_memory_are_refused(monkeypatch):

@@ -68,13 +68,6 @@ def test_all_rows_are_kept_whatever_is_asked_for(cube, redundancy):
     np.testing.assert_array_equal(solver.acceleration(state), dynamics(cube).acceleration(state))
 
 
-def test_explicit_steps_are_taken():
-    ladder = sb.build("ladder", rungs=3).compile()
-    ways = (sb.ForwardDynamics(ladder, factorization=name) for name in ("iterative", "auto"))
-    one, other = (sb.simulate(ladder, duration=0.01, dynamics=way).position[-1] for way in ways)
-    np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12)
-
-
 def test_inspections_decide_the_rank_nevertheless():
     lift = sb.build("scissor", pairs=3)
     one, other = (inspect_mechanism(lift, factorization=name) for name in ("iterative", "auto"))

@@ -43,21 +43,6 @@ def test_joint_motions_are_differences_of_the_two_bodies_and_the_predecessor_is_
         np.testing.assert_allclose(motion.predecessor_velocity[j], velocity, atol=1e-13)
 
 
-def test_joint_velocities_are_the_rates_of_the_joint_poses(moving):
-    """dr/dt = E' u, and dE/dt = -w x E: S turns with the predecessor as well, as P sees it."""
-    system, state = moving
-    h, now = 1e-6, joint_motion(system, state)
-    ahead, behind = (
-        joint_motion(system, sb.displaced(state, sign * h * state.velocity)) for sign in (1, -1)
-    )
-    rate = (ahead.translation - behind.translation) / (2 * h)
-    slide = np.einsum("jba,jb->ja", now.rotation, now.velocity[:, 3:])
-    np.testing.assert_allclose(rate, slide, atol=1e-7)
-    turning = (ahead.rotation - behind.rotation) / (2 * h)
-    spin = np.cross(now.velocity[:, None, :3], np.swapaxes(now.rotation, 1, 2))
-    np.testing.assert_allclose(turning, -np.swapaxes(spin, 1, 2), atol=1e-7)
-
-
 def test_nothing_is_lost_far_from_the_origin(moving):
     system, state = moving
     inner = (system.predecessor >= 0) & (system.successor >= 0)

@@ -123,19 +123,3 @@ def test_a_body_on_a_bushing_has_the_eigenvalues_of_six_by_six_matrices(seed):
     expected = upper_eigenvalues(M, X.T @ D @ X, X.T @ K @ X)[:6]
     result = sb.modes(mechanism.compile(), n=6).eigenvalue
     np.testing.assert_allclose(result, expected, rtol=1e-8)
-
-
-def test_a_damper_between_points_slows_what_moves_along_it():
-    """m s^2 + (d s + k) cos^2(angle) = 0 of a mass on a slide."""
-    m, k, d, angle = 2.0, 30.0, 1.4, 0.6
-    mechanism = sb.Mechanism("slide", gravity=(0, 0, 0))
-    mechanism.add_body("m", mass=m, inertia=[1, 1, 1])
-    mechanism.add_joint("slide", sb.Prismatic(), "world", "m", axis=(1, 0, 0))
-    ends = {"first_point": 3.0 * np.array([np.cos(angle), np.sin(angle), 0]), "rest_length": 3.0}
-    mechanism.add_point_force("damper", "world", "m", stiffness=k, damping=d, **ends)
-    along = np.cos(angle) ** 2
-    decay = d * along / (2 * m)
-    expected = -decay + 1j * np.sqrt(k * along / m - decay**2)
-    result = sb.modes(mechanism.compile(), n=1)
-    assert result.eigenvalue[0] == pytest.approx(expected, rel=1e-12)
-    assert result.damping_ratio[0] == pytest.approx(decay / abs(expected), rel=1e-12)

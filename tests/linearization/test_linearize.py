@@ -126,22 +126,6 @@ def test_a_bob_in_a_turning_hoop_swings_about_its_relative_equilibrium():
     assert gain == pytest.approx(1 / (0.5**2 * (7 * np.sin(angle)) ** 2), rel=1e-9)
 
 
-def test_a_top_without_forces_wobbles_about_its_axes_as_euler_says():
-    """s^2 = Omega^2 (I_3 - I_1) (I_2 - I_3) / I_1 I_2, besides zeros and turns at Omega."""
-    I, rate = np.array([1.0, 2.0, 2.5]), 3.0
-    for axis in range(3):
-        body = sb.Mechanism("top", gravity=(0, 0, 0))
-        body.add_body("top", mass=1.0, inertia=I, angular_velocity=rate * np.eye(3)[axis])
-        of = sb.linearize(body.compile()).state_space([], [])
-        first, second = np.delete(I, axis)
-        square = rate**2 * (I[axis] - first) * (second - I[axis]) / (first * second)
-        result = np.linalg.eigvals(of.A).astype(complex)
-        for sign in (1, -1):
-            assert np.abs(result - sign * np.sqrt(complex(square))).min() < 1e-6
-        growth = np.sqrt(square) if square > 0 else 0.0
-        assert result.real.max() == pytest.approx(growth, abs=1e-4)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_deviations_from_a_motion_are_those_of_other_motions(seed):
     rng = np.random.default_rng(seed)

@@ -5,7 +5,6 @@ import pytest
 from scipy.linalg import eigh, null_space
 
 import sparsebody as sb
-from sparsebody.kinematics.joint_motion import body_rotations
 
 
 def stewart_on_springs():
@@ -60,63 +59,3 @@ def test_stewart_platform_on_springs_has_the_frequencies_of_mujoco(tmp_path):
     assert n_free == int((np.abs(square) < 1e-9 * square.max()).sum())
     expected = np.sqrt(square[n_free:][: len(result.frequency) - n_free]) / (2 * np.pi)
     np.testing.assert_allclose(result.frequency[n_free:], expected, rtol=1e-6)
-
-
-def test_scissor_lift_on_compliant_joints_has_the_frequencies_of_exudyn():
-    exu = pytest.importorskip("exudyn")
-    from exudyn.rigidBodyUtilities import RigidBodyInertia
-
-    exu.config.printToConsole = False
-    compliance = 1e-5
-    mechanism = sb.build("scissor", pairs=3, compliance=compliance, gravity=(0, 0, 0))
-    system = mechanism.compile()
-    state, mbs = sb.consistent_state(system), exu.SystemContainer().AddSystem()
-    R = np.concatenate([body_rotations(state), np.eye(3)[None]])
-    position = np.concatenate([state.position, np.zeros((1, 3))])
-    bodies = [
-        mbs.CreateRigidBody(
-            inertia=RigidBodyInertia(float(mass), np.array(inertia)),
-            nodeType=exu.NodeType.RotationRxyz,
-            referencePosition=list(x),
-            referenceRotationMatrix=turn,
-        )
-        for mass, inertia, x, turn in zip(
-            system.mass, system.inertia, state.position, R[:-1], strict=True
-        )
-    ]
-    bodies.append(mbs.CreateGround())
-    for name, joint in mechanism.joints.items():
-        j = system.joint(name)
-        p, s = system.predecessor[j], system.successor[j]
-        axes = R[s] @ system.successor_rotation[j]
-        points = position[s] + R[s] @ system.successor_point[j]
-        ends = {"itemNumbers": [bodies[p], bodies[s]], "show": False}
-        if joint.type.name == "point-on-plane":  # the normal is z of the predecessor's frame
-            axes = R[p] @ system.predecessor_rotation[j]
-            only_z = [0, 0, 1, 0, 0, 0]
-            mbs.CreateGenericJoint(
-                position=list(points),
-                rotationMatrixAxes=axes,
-                constrainedAxes=only_z,
-                useGlobalFrame=True,
-                **ends,
-            )
-            continue
-        if not np.any(joint.compliance):
-            axis = list(axes[:, 2])
-            mbs.CreateRevoluteJoint(position=list(points), axis=axis, useGlobalFrame=True, **ends)
-            continue
-        stiffness = np.diag([1 / compliance] * 5 + [0.0])  # translations first
-        mbs.CreateRigidBodySpringDamper(
-            localPosition0=list(R[p].T @ (points - position[p])),
-            localPosition1=list(R[s].T @ (points - position[s])),
-            stiffness=stiffness,
-            rotationMatrixJoint=axes,
-            **ends,
-        )
-    mbs.Assemble()
-    square = mbs.ComputeODE2Eigenvalues(ignoreAlgebraicEquations=False)[0]
-    result = sb.modes(system, state, n=12)
-    theirs = np.sqrt(np.sort(np.abs(square)))[1:12] / (2 * np.pi)
-    assert result.n_mechanisms == 1  # the lift itself; 0.02 Hz by their differences
-    np.testing.assert_allclose(result.frequency[1:], theirs, rtol=1e-6)

@@ -76,13 +76,3 @@ def test_every_joint_has_the_kind_the_parameter_and_the_constant_subspace_of_its
             zero = joint_type.coordinates(np.eye(3), np.zeros(3))
             T = joint_type.constraint_force_subspace(zero)
             np.testing.assert_array_equal(system.subspace[system.rows(j)], T.T)
-
-
-def test_compiling_twice_gives_the_same_and_leaves_the_mechanism_alone():
-    mechanism = random_loops(np.random.default_rng(4), 6, 3)
-    first: sb.System = mechanism.compile()
-    second = mechanism.compile()
-    assert first.body_names == second.body_names == tuple(mechanism.bodies)
-    assert first.joint_names == tuple(mechanism.joints)
-    np.testing.assert_array_equal(first.successor_point, second.successor_point)
-    np.testing.assert_array_equal(first.subspace, second.subspace)

@@ -11,11 +11,9 @@ import sparsebody as sb
 from sparsebody.dynamics.energy import elastic_energy
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.columns import Table
 from sparsebody.model.forces import Beam
 from sparsebody.model.gallery import GALLERY, build
-from sparsebody.spatial import box_inertia, quaternion_exponential
 
 RIGID_SHEET = {"rows": 4, "columns": 4, "joint": "revolute", "disorder": 0.2}  # on one hinge
 # name, parameters, bodies, joints, rows, mobility, redundant rows
@@ -189,21 +187,6 @@ def test_random_trees_use_all_their_joint_types():
     assert types == set(sb.JOINT_TYPES) - others
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["chain", "scissor", "n-four-bar", "ring", "stewart", "four-bar", "slider-crank", "bricard"],
-)
-def test_bars_lie_along_their_x_axis(name):
-    mechanism = build(name)
-    for joint in mechanism.joints.values():
-        for end in ("predecessor", "successor"):
-            bar = mechanism.bodies.get(getattr(joint, end))
-            shape = bar and bar.shape
-            if isinstance(shape, sb.Polyline) and len(shape.points) == 2:
-                frame = getattr(joint, f"{end}_frame")
-                np.testing.assert_allclose(frame.position[1:], 0.0, atol=1e-15)
-
-
 def initial_accelerations(mechanism):
     """System, and spatial accelerations in body coordinates at its start, by dense algebra."""
     system = mechanism.compile()
@@ -211,46 +194,6 @@ def initial_accelerations(mechanism):
 
 
 # ---- published numbers ----------------------------------------------------------------------
-
-
-def test_andrews_starts_with_the_published_accelerations():
-    system, a = initial_accelerations(build("andrews"))
-    turn = {name: a[system.body(name), 2] for name in ("K1", "K2")}
-    assert turn["K1"] == pytest.approx(14222.4439199541138705911625887, rel=1e-9)
-    assert turn["K2"] - turn["K1"] == pytest.approx(-10666.8329399655854029433719415, rel=1e-9)
-
-
-# Forward dynamics at q_i = 0.1 i cos(i), qd_i = 0.3 sin(2 i), tau_i = 2 sin(0.9 i); a world-frame
-# Newton-Euler recursion and Pinocchio agree on these numbers to 1e-13.
-TREES = [
-    ({"bodies": 2, "branching": 1, "skew": 0.0}, [0, 1], [-5.546015165835841, 19.635769702046346]),
-    (
-        {"bodies": 7, "branching": 2, "skew": 0.3},
-        [0, 1, 1, 2, 2, 3, 3],
-        [
-            *(4.05951768100301, -0.5846515904958328, -4.804368677098328, -22.011492054375015),
-            *(-26.014908444470873, -14.32703298452824, -9.756827650243727),
-        ],
-    ),
-]
-
-
-@pytest.mark.parametrize(("parameters", "parents", "expected"), TREES)
-def test_auto_tree_has_the_published_accelerations(parameters, parents, expected):
-    """qdd = z'(w_s - w_p)' in S axes, without the turn of z with the predecessor."""
-    mechanism = build("tree", moving=True, **parameters)
-    for i in range(1, mechanism.n_bodies + 1):
-        mechanism.add_joint_force(f"effort-{i}", f"joint-{i}", effort=2 * math.sin(0.9 * i))
-    system, a = initial_accelerations(mechanism)
-    assert (system.predecessor + 1).tolist() == parents
-    R, velocity = body_rotations(system.initial_state), system.initial_state.velocity[:, :3]
-    qdd = []
-    for p, s in zip(system.predecessor, system.successor, strict=True):
-        change = R[s] @ a[s, :3]
-        if p >= 0:
-            change = change - R[p] @ a[p, :3] - np.cross(R[p] @ velocity[p], R[s] @ velocity[s])
-        qdd.append(R[s][:, 2] @ change)
-    np.testing.assert_allclose(qdd, expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize("loops", [1, 2, 40])
@@ -271,11 +214,6 @@ def test_bricard_starts_with_the_published_acceleration():
     P3 = sb.point_position(system, system.initial_state, *GALLERY["bricard"].points["P3"])
     np.testing.assert_allclose(P3, [1, -1, 1], atol=1e-15)
     assert a[0, 2] == pytest.approx(1.9580838323353293, rel=1e-12)
-
-
-def test_pendulum_starts_to_fall_like_a_point_mass():
-    _, a = initial_accelerations(build("pendulum"))
-    np.testing.assert_allclose(a[0, [2, 4]], [9.81, -9.81], rtol=1e-8)
 
 
 def test_governor_starts_with_the_accelerations_of_its_lagrangian():
@@ -301,17 +239,6 @@ def test_slider_crank_reaches_the_published_positions():
 # ---- families built from arrays, against their definitions body by body ----------------------
 
 
-def successor_motion(parent, frame, q, qd):
-    """Rotation, origin, angular and linear velocity behind a hinge. Featherstone (2008), 4.4."""
-    R, o, w, v = parent
-    E, r = sb.Revolute().pose(q)
-    v_J = sb.Revolute().motion_subspace(q) @ qd
-    rotation = R @ frame.rotation @ E.T
-    origin = o + R @ (frame.origin + frame.rotation @ r)
-    linear = v + np.cross(w, origin - o) + rotation @ v_J[3:]
-    return rotation, origin, w + rotation @ v_J[:3], linear
-
-
 def assert_joints_at(mechanism, expected):
     """Names, ends and places of joints in this order; both frames lie there."""
     assert list(mechanism.joints)[: len(expected)] == list(expected)
@@ -323,53 +250,6 @@ def assert_joints_at(mechanism, expected):
             on_world = end == sb.WORLD
             at = frame.origin if on_world else mechanism.body(end).to_world(frame.origin)
             np.testing.assert_allclose(at, position, atol=1e-12)
-
-
-@pytest.mark.parametrize("disorder", [0.0, 0.1])
-@pytest.mark.parametrize("rungs", [1, 2, 7])
-def test_ladder(rungs, disorder):
-    mechanism = build("ladder", rungs=rungs, disorder=disorder, seed=4)
-    rng = np.random.default_rng(4)
-    bodies, joints = {}, {}
-    for s in range(rungs):
-        for r in range(2):
-            bodies[f"bar-{s}-{r}"] = np.array([s, r, 0]) + disorder * rng.uniform(-1, 1, 3)
-        for r in range(2):
-            name = f"rail-{s - 1}-{r}" if s else f"base-{r}"
-            before = f"bar-{s - 1}-{r}" if s else sb.WORLD
-            position = np.array([s - 0.5, r, 0]) + disorder * rng.uniform(-1, 1, 3)
-            joints[name] = (before, f"bar-{s}-{r}", position)
-        position = np.array([s, 0.5, 0]) + disorder * rng.uniform(-1, 1, 3)
-        joints[f"rung-{s}"] = (f"bar-{s}-0", f"bar-{s}-1", position)
-    assert list(mechanism.bodies) == list(bodies)
-    for name, position in bodies.items():
-        np.testing.assert_allclose(mechanism.body(name).position, position, atol=1e-15)
-    assert_joints_at(mechanism, joints)
-
-
-@pytest.mark.parametrize("pairs", [1, 2, 6])
-def test_scissor(pairs):
-    mechanism = build("scissor", pairs=pairs, angle=0.6, length=1.3)
-    w, h = 1.3 * math.cos(0.6), 1.3 * math.sin(0.6)
-    bars, joints = {}, {}
-    for k in range(pairs):
-        bars[f"left-{k}"] = (0, 0, k * h), (w, 0, k * h + h)
-        bars[f"right-{k}"] = (w, 0, k * h), (0, 0, k * h + h)
-        joints[f"middle-{k}"] = (f"left-{k}", f"right-{k}", (w / 2, 0, (k + 0.5) * h))
-        if k:
-            below = k - 1
-            joints[f"outer-{below}-right"] = (f"left-{below}", f"right-{k}", (w, 0, k * h))
-            joints[f"outer-{below}-left"] = (f"right-{below}", f"left-{k}", (0, 0, k * h))
-    joints["base"] = (sb.WORLD, "left-0", (0, 0, 0))
-    assert list(mechanism.bodies) == list(bars)
-    for (start, end), bar in zip(bars.values(), mechanism.bodies.values(), strict=True):
-        np.testing.assert_allclose(bar.to_world(bar.shape.points[0]), start, atol=1e-12)
-        np.testing.assert_allclose(bar.to_world(bar.shape.points[1]), end, atol=1e-12)
-        np.testing.assert_allclose(bar.rotation[:, 2], [0, -1, 0], atol=1e-15)
-        np.testing.assert_allclose(bar.inertia, box_inertia(1.0, [1.3, 0.05, 0.05]), rtol=1e-15)
-    assert_joints_at(mechanism, joints)
-    support = mechanism.joint("support")
-    assert (support.predecessor, support.successor) == (sb.WORLD, "right-0")
 
 
 @pytest.mark.parametrize("size", [(1, 1, 1), (2, 3, 1), (3, 2, 4)])
@@ -399,31 +279,10 @@ def test_lattice(size, keep):
     assert_joints_at(mechanism, expected)
 
 
-@pytest.mark.parametrize("branching", [1.0, 1.5, 3.0])
-@pytest.mark.parametrize("taper", [1.0, 0.95])
-def test_tree_follows_its_joints_from_the_root(branching, taper):
-    n, skew = 40, 0.4
-    mechanism = build("tree", bodies=n, branching=branching, skew=skew, taper=taper, moving=True)
-    positions, length = [(np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3))], [0.0]
-    for i in range(1, n + 1):
-        parent = math.floor((i - 2 + math.ceil(branching)) / branching)
-        turn = quaternion_exponential([skew, 0.0, 0.0])
-        frame = sb.Frame((length[parent], 0.0, 0.0), turn) if parent else sb.Frame()
-        q, qd = np.array([0.1 * i * math.cos(i)]), np.array([0.3 * math.sin(2 * i)])
-        positions.append(successor_motion(positions[parent], frame, q, qd))
-        length.append(taper ** (i - 1))
-        joint, body = mechanism.joint(f"joint-{i}"), mechanism.body(f"body-{i}")
-        assert joint.predecessor == (f"body-{parent}" if parent else sb.WORLD)
-        assert joint.successor == body.name
-        motion = body.rotation, body.position, body.angular_velocity, body.linear_velocity
-        for value, expected in (
-            *zip(motion, positions[i], strict=True),
-            (body.shape.points[1], (length[i], 0, 0)),
-            (body.mass, length[i] ** 3),
-            (joint.predecessor_frame.rotation, frame.rotation),
-            (joint.predecessor_frame.origin, frame.origin),
-        ):
-            np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
+def test_bodies_of_a_tapered_tree_shrink_as_a_power_does():
+    for i, body in enumerate(build("tree", bodies=9, taper=0.9).bodies.values()):
+        measured = [body.shape.points[1][0], body.mass]
+        np.testing.assert_allclose(measured, [0.9**i, 0.9 ** (3 * i)], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

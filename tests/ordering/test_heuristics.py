@@ -1,6 +1,5 @@
 """Costs of heuristic orders on graphs whose widths are known, and beside each other."""
 
-import sys
 from functools import partial
 
 import networkx as nx
@@ -305,12 +304,6 @@ def test_each_body_comes_right_before_its_first_joint_and_joints_are_weighed(nam
     mixed.block_sizes[mixed.n_primal :: 2] = 1
     mixed = sb.BlockPattern(mixed.block_sizes, mixed.ends)
     assert flops(mixed, name) < 0.5 * flops(mixed, "natural")
-
-
-def test_without_scikit_sparse_the_error_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sksparse.cholmod", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
-        heuristics.joints_ordered_by(pattern_of([(0, 1)], 2), "amd")
 
 
 def grid(n, sizes=None):

@@ -5,6 +5,7 @@ import io
 import matplotlib as mpl
 import numpy as np
 import pytest
+from linkages import small_sizes
 from patterns import scalar_factor
 
 from sparsebody.assembly.constraint import kkt_structure
@@ -19,8 +20,6 @@ from sparsebody.plots.style import save_figure
 from sparsebody.sparse.elimination_tree import ordering_metrics
 
 TIME = np.linspace(0.0, 1.0, 11)
-SIZES = ("rungs", "elements", "rings", "rails", "pairs", "loops", "rows", "columns")
-SMALL = dict.fromkeys(SIZES, 3) | {"bodies": 4, "layers": 1}
 
 
 def drawn(figure):
@@ -30,8 +29,8 @@ def drawn(figure):
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_every_mechanism_of_the_gallery_can_be_drawn_to_scale(name):
-    sizes = {key: SMALL[key] for key in GALLERY[name].size_parameters}
-    figure = drawn(MechanismPictures(build(name, **sizes), Options()).figure("mechanism"))
+    mechanism = build(name, **small_sizes(name))
+    figure = drawn(MechanismPictures(mechanism, Options()).figure("mechanism"))
     axes = figure.axes[0]
     assert axes.get_xlabel().endswith("[m]")
     assert axes.get_ylabel().endswith("[m]")

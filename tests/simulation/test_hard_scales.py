@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from random_mechanisms import copied
+from random_mechanisms import add_joint, copied
 
 import sparsebody as sb
 from sparsebody.errors import EnergyWarning, SparsebodyError
@@ -92,7 +92,48 @@ def test_a_run_is_right_or_says_what_is_wrong(case, method):
 def test_implicit_schemes_tell_of_a_start_that_several_branches_may_leave(method):
     """A flat sheet of balls has dependent rows at its start alone; a ladder has them everywhere."""
     for name, is_singular in (("lattice", True), ("ladder", False)):
-        run = sb.simulate(sb.build(name).compile(), duration=0.02, step=0.005, method=method)
+        run = sb.simulate(sb.build(name).compile(), duration=0.02, step=0.002, method=method)
         notes = [event.message for event in run.events if event.kind == "undetermined branch"]
         assert bool(notes) == is_singular
         assert all("compliance and the step decide" in message for message in notes)
+
+
+def test_adaptive_steps_that_do_not_resolve_a_whip_say_so():
+    """A heavy rocker reaches its dead center, and turns the light bars in microseconds."""
+    system = copied(sb.build("four-bar"), masses=[1.0, 1.0, 1e8]).compile()
+    with pytest.warns(EnergyWarning, match="fell by .* give a smaller rtol"):
+        sb.simulate(system, duration=0.5, step="auto", method="generalized-alpha-2")
+
+
+def enlarged(mechanism, size):
+    """The mechanism at rest, lengths and gravity times a factor, so that it moves alike."""
+    copy = sb.Mechanism(mechanism.name, size * np.asarray(mechanism.gravity))
+    for name, body in mechanism.bodies.items():
+        copy.add_body(
+            name,
+            mass=body.mass,
+            inertia=size**2 * np.asarray(body.inertia),
+            center_of_mass=size * np.asarray(body.center_of_mass),
+            position=size * np.asarray(body.position),
+            orientation=body.orientation,
+        )
+    for name, joint in mechanism.joints.items():
+        frames = (
+            sb.Frame(size * np.asarray(frame.origin), frame.orientation)
+            for frame in (joint.predecessor_frame, joint.successor_frame)
+        )
+        add_joint(copy, name, joint.type, (joint.predecessor, joint.successor), *frames)
+    return copy
+
+
+@pytest.mark.parametrize("method", ["auto", "generalized-alpha"])
+def test_a_singular_start_is_told_of_in_metres_and_in_kilometres(method):
+    metres, kilometres = (
+        sb.simulate(enlarged(sb.build("lattice"), size).compile(), duration=0.02, step=2e-3,
+                    method=method)
+        for size in (1.0, 1024.0)
+    )  # fmt: skip
+    told = [[(event.kind, event.time) for event in run.events] for run in (metres, kilometres)]
+    assert told[0] == told[1]
+    assert "rows depend on others at this pose" in kilometres.events[0].message
+    np.testing.assert_array_equal(kilometres.position, 1024.0 * metres.position)

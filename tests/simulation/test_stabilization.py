@@ -70,15 +70,3 @@ def test_baumgarte_terms_may_close_a_joint_that_begins_wide_open():
     run = sb.simulate(FOUR_BARS, start, duration=0.2, dynamics=dynamics, **options)
     assert run.position_error[0] > 0.2
     assert run.position_error[-1] < 0.01
-
-
-def test_a_driven_screw_stays_closed_between_swinging_bodies():
-    mechanism = sb.Mechanism("screw", gravity=(1, 2, -9))
-    solid = {"mass": 1.0, "inertia": [0.1, 0.2, 0.15], "center_of_mass": [0.1, 0.3, 0.2]}
-    mechanism.add_bodies(["nut", "bolt"], **solid)
-    mechanism.add_joint("hook", sb.Spherical(), sb.WORLD, "nut", point=[0.3, 0, 0])
-    motion = sb.Sinusoid(0.3, 2.0)
-    mechanism.add_joint("thread", sb.Helical(0.1), "nut", "bolt", prescribed=motion)
-    run = sb.simulate(mechanism.compile(), duration=0.2, step=0.005)
-    assert run.position_error.max() < 1e-11
-    assert run.events == ()

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from linkages import one_body
 from random_mechanisms import random_loops
 
 import sparsebody as sb
@@ -67,10 +68,8 @@ def test_joint_coordinates_of_all_types_are_those_at_each_state(seed):
 
 
 def test_angles_count_turns_where_something_tracks_them():
-    wheel = sb.Mechanism("wheel")
-    wheel.add_body("wheel", mass=1.0, inertia=[1, 1, 1], angular_velocity=[0, 0, 9.0])
-    wheel.add_joint("axle", sb.Revolute(), sb.WORLD, "wheel")
-    wheel.add_joint_force("brake", "axle", damping=0.1)
+    wheel = one_body(sb.Revolute(), angular_velocity=[0, 0, 9.0])
+    wheel.add_joint_force("brake", "joint", damping=0.1)
     run = sb.simulate(wheel.compile(), duration=2.0, step=0.05)
     frame = run.to_dataframe("joints", wheel)
     np.testing.assert_array_equal(frame["q0"], run.coordinate[:, 0])

@@ -65,6 +65,24 @@ def test_directions_choose_among_the_zeros():
     assert abs(len(up) - len(down)) <= 1
 
 
+@pytest.mark.parametrize("method", ["rk4", "radau-iia", "generalized-alpha"])
+def test_adaptive_steps_find_all_events_between_two_records(method):
+    """A pendulum that turns back wherever it is lowest, twice between records."""
+
+    def lowest(time, state):
+        return float(state.position[0, 0])
+
+    lowest.change = lambda time, state: state.with_(velocity=-0.9 * state.velocity)
+    system, found = sb.build("pendulum").compile(), []
+    for options in ({"step": 2e-3, "method": "rk4"}, {"step": "auto", "method": method}):
+        record = sb.Recording(step=2.0)
+        run = sb.simulate(system, duration=6.0, events=lowest, record=record, **options)
+        found.append((times(run), run.position[-1, 0]))
+    assert len(found[0][0]) == 5
+    for exact, adaptive in zip(*found, strict=True):
+        np.testing.assert_allclose(adaptive, exact, atol=1e-3)
+
+
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
 def test_closed_loops_are_closed_at_events_and_after_changes(method):
     def halfway(time, state):

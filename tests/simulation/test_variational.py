@@ -57,7 +57,7 @@ def test_a_free_body_keeps_its_momenta_and_its_energy():
     """It turns about all of its axes."""
     brick = {"mass": 2.0, "inertia": [1.0, 2.0, 2.5], "angular_velocity": [0.3, 2.0, -0.4]}
     system = one_body(gravity=[0, 0, 0], **brick).compile()
-    run = sb.simulate(system, duration=50.0, step=0.02, method="variational")
+    run = sb.simulate(system, duration=15.0, step=0.02, method="variational")
     R = [body_rotations(run.state(k))[0] for k in range(len(run))]
     momenta = np.einsum("tij,jk,tk->ti", R, system.inertia[0], run.velocity[:, 0, :3])
     np.testing.assert_allclose(momenta, momenta[:1].repeat(len(run), 0), rtol=1e-12, atol=1e-12)
@@ -65,7 +65,7 @@ def test_a_free_body_keeps_its_momenta_and_its_energy():
 
 
 def test_the_energy_of_a_linkage_errs_no_more_later():
-    run = sb.simulate(sb.build("bricard").compile(), duration=60.0, step=0.02, method="variational")
+    run = sb.simulate(sb.build("bricard").compile(), duration=40.0, step=0.01, method="variational")
     error = np.abs(run.energy - run.energy[0]).reshape(-1)[1:].reshape(10, -1).max(axis=1)
     assert error[-1] < 1.1 * error[:5].max()
 
@@ -80,15 +80,6 @@ def test_a_motion_leads_back(method):
     back = sb.simulate(system, turned, **options).state(-1)
     np.testing.assert_allclose(back.position, state.position, atol=1e-11)
     np.testing.assert_allclose(back.velocity, -state.velocity, atol=1e-10)
-
-
-def test_a_spring_on_a_joint_swings_on():
-    pendulum = sb.build("pendulum")
-    pendulum.add_joint_force("spring", "pivot", stiffness=50.0)
-    run = sb.simulate(pendulum.compile(), duration=4.0, step=0.01, method="variational")
-    error = np.abs(run.energy - run.energy[0])
-    assert error[-100:].max() < 1.1 * error[:200].max()
-    assert 0.0 < error.max() < 0.01
 
 
 def test_singular_poses_are_passed_and_told_of():

@@ -59,15 +59,6 @@ def test_ladders_and_lattices_have_cycles_of_four(name, parameters):
     assert np.diff(short_cycles(system.n_bodies, ends).start).max() == 4
 
 
-def test_trees_have_none():
-    ends, weight = np.array([[-1, 0], [0, 1], [0, 2]]), np.ones(3, dtype=np.intp)
-    given = 3, ends, weight
-    for cycles in (short_cycles(3, ends), minimum_cycles(*given), face_cycles(*given)):
-        assert len(cycles) == 0
-        with pytest.raises(IndexError):
-            cycles[0]
-
-
 @seeds
 def test_no_basis_weighs_less_than_the_minimum_one(seed):
     n, ends, weight, dimension = random_graph(seed)

@@ -4,7 +4,6 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from patterns import patterns
 from scipy.io import mmread
 from scipy.sparse import csr_array, random_array
@@ -130,14 +129,6 @@ def test_other_peoples_files_are_understood(text, content, description, tmp_path
     result = sb.read_order(written(tmp_path, text, "a.perm"), content)
     np.testing.assert_array_equal(result.order, ORDER)
     assert description in str(result)
-
-
-@settings(max_examples=20)
-@given(numbers=st.permutations(range(7)), base=st.integers(0, 1))
-def test_any_permutation_is_taken_from_either_base(numbers, base, tmp_path_factory):
-    path = tmp_path_factory.getbasetemp() / "order.txt"
-    path.write_text(" ".join(str(number + base) for number in numbers))
-    assert sb.read_order(path).order.tolist() == list(numbers)
 
 
 def blocks_of(document):

@@ -1,13 +1,12 @@
 """Rank decisions, compared with the singular values of the dense rows."""
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
 from exact_rank import rank_modulo_prime
 from linkages import matrix_at_start, scissor
-from random_saddles import draw, hinge, loop_of_hinges, rigid_matrix, scaled_rows
+from random_saddles import loop_of_hinges, rigid_matrix, scaled_rows
 
 import sparsebody as sb
 import sparsebody.sparse.rank as rank_module
@@ -42,11 +41,6 @@ def wrenches(rng, n):
     return rng.normal(size=(n, 6))
 
 
-def test_rows_of_random_regular_matrices_are_all_kept():
-    for seed in range(5):
-        assert_right(draw(seed), dependent=0)
-
-
 def test_planted_combinations_of_rows_are_dropped_and_those_before_them_kept():
     rng = np.random.default_rng(1)
     joint, bridge = wrenches(rng, 4), wrenches(rng, 3)
@@ -72,47 +66,6 @@ def test_a_planar_loop_of_hinges_has_three_dependent_rows_in_any_unit(n_bars, si
     assert (decision.n_dependent, decision.certain) == (3, True)
     if ratio == 1.0:
         assert_right(loop_of_hinges(np.random.default_rng(n_bars), n_bars, size=size), 3)
-
-
-def test_a_loop_of_seven_skew_hinges_has_no_dependent_row():
-    rng = np.random.default_rng(3)
-    axes = rng.normal(size=(7, 3))
-    assert_right(loop_of_hinges(rng, 6, axes=axes / np.linalg.norm(axes, axis=1)[:, None]), 0)
-
-
-def mixed_mechanism(rng, n_parts):
-    """Planar four-bars and tree parts, each hung on a body of the one before."""
-    ends, joints = [(-1, 0)], [hinge(np.zeros(3))]
-    n, dependent = 1, 0
-    for _ in range(n_parts):
-        root = int(rng.integers(0, n))
-        if rng.random() < 0.5:
-            axis = rng.normal(size=3)
-            axis /= np.linalg.norm(axis)
-            base = np.linalg.qr(np.column_stack([axis, rng.normal(size=(3, 2))]))[0][:, 1:]
-            points = (base @ rng.normal(size=(2, 4))).T + rng.normal(size=3)
-            chain = [root, n, n + 1, n + 2, root]
-            ends += list(itertools.pairwise(chain))
-            joints += [hinge(point, axis) for point in points]
-            n, dependent = n + 3, dependent + 3
-        else:
-            ends.append((root, n))
-            joints.append(wrenches(rng, int(rng.integers(1, 7))))
-            n += 1
-    return ends, joints, dependent
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_components_are_decided_by_themselves_in_mixed_mechanisms(seed):
-    """The claim of the module: its dependence splits over components, and bridges have none."""
-    rng = np.random.default_rng(seed)
-    ends, joints, dependent = mixed_mechanism(rng, 8)
-    decision = assert_right(rigid_matrix(rng, ends, joints), dependent)
-    start = np.cumsum([0, *map(len, joints)])
-    for e, end in enumerate(ends):
-        others = [pair for k, pair in enumerate(ends) if k != e]
-        if sum(end[1] in pair for pair in others) == 0:  # a leaf of the tree
-            assert np.all(decision.keep[start[e] : start[e + 1]])
 
 
 def test_small_and_large_components_are_decided_alike(monkeypatch):

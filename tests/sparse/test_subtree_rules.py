@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from patterns import eliminated, graph_pattern, ladder, ordered_patterns, renumbered
+from patterns import eliminated, graph_pattern, ordered_patterns, renumbered
 
 import sparsebody as sb
 from sparsebody.assembly.constraint import kkt_structure
@@ -64,16 +64,6 @@ def test_what_a_pivot_couples_to_only_by_fill_makes_another_production():
     assert len(shapes) < len(productions.numbers)
 
 
-def test_a_sweep_along_a_ladder_has_as_many_productions_however_long_it_is():
-    productions, counts = Productions(), []
-    for rungs in (10, 20, 80):
-        pattern = ladder(rungs)
-        order = np.argsort(np.r_[np.arange(2 * rungs) / 2, pattern.ends.max(axis=1) / 2 + 0.1])
-        derived(productions, pattern, order)
-        counts.append(len(productions.numbers))
-    assert counts[0] == counts[1] == counts[2] < 12
-
-
 X, Y = ((0, 0),), ((0, 1),)
 
 
@@ -117,14 +107,6 @@ def test_what_leads_to_a_subtree_nobody_has_seen_or_has_no_rule_is_not_closed():
     assert closed(subtree_rules.Rules(2, rules, known.listed), [20, 21]) is None
 
 
-def test_equal_keys_with_different_derivations_are_alternatives():
-    table = halving([9])
-    other = dict(table)
-    other[X, 9] = Derivation(8, table[X, 9].children)
-    assert all(len(result) == 1 for result in merged([table.items(), table.items()]).values())
-    assert merged([table.items(), other.items()])[X, 9] == {table[X, 9], other[X, 9]}
-
-
 def sized(size_of, sizes):
     """Return subtrees in X with one child in Y, of sizes that are given."""
     return merged([[((X, m), Derivation(1, ((Y, size_of(m)),))) for m in sizes]])
@@ -135,20 +117,6 @@ def test_a_rule_is_read_off_three_sizes_and_begins_where_they_are_affine():
     rule = subtree_rules.Rule(9, Derivation(1, ((Y, 6),)), (2,))
     assert affine_rules(table, 2).rules == {(X, 1): (rule,)}
     assert affine_rules(sized(lambda m: m - 3, (17, 19)), 2).rules == {}
-
-
-def test_a_longer_half_on_either_side_makes_two_rules():
-    halves = [halving(range(1, 60)), {}]
-    for (slot, m), node in halves[0].items():
-        if m % 2 == 0 and m > 2 and slot != TOP:
-            (left, small), (right, large) = node.children
-            halves[1][slot, m] = Derivation(7, ((left, large), (right, small)))
-    rules = closed(affine_rules(merged(half.items() for half in halves), 2), [20, 21])
-    assert not rules.is_exact
-    counts = {len(its) for (slot, m), its in rules.rules.items() if slot != TOP and m == 0}
-    assert counts == {2}
-    assert rules.predicts(halving([1234]).items())
-    assert not rules.predicts([((X, 100), Derivation(7, ((X, 48), (Y, 51))))])
 
 
 def eliminated_family(name, ordering, values, productions, **parameters):

@@ -47,18 +47,6 @@ def test_given_derivatives_of_the_ram_are_those_of_automatic_differentiation():
     np.testing.assert_allclose(qd, motion.qd, atol=1e-14)
 
 
-def test_explicit_constraints_satisfy_the_implicit_ones():
-    closure = LoopClosure(ram_tree(), positions)
-    equations = ExplicitDynamics(closure).equations(Y, V)
-    problem, motion = equations.problem, equations.motion
-    _, K, k = loop_system(problem)
-    np.testing.assert_allclose(K @ motion.G, 0.0, atol=1e-14)
-    np.testing.assert_allclose(K @ motion.g, k, atol=1e-14)
-    G = explicit_at(problem).G
-    both = np.concatenate([G, motion.G], axis=1)
-    assert np.linalg.matrix_rank(both) == G.shape[1] == motion.G.shape[1]
-
-
 def test_the_arm_moves_as_the_sparse_system_says_under_joint_forces_and_loads():
     rng = np.random.default_rng(1)
     closure = LoopClosure(ram_tree(), positions)

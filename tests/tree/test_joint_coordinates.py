@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy, kinetic_energy
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.joint_motion import body_rotations, joint_motion, world_wrenches
+from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.tree import StateSpace, spanning_tree, tree_dynamics
 from sparsebody.tree.recursions import (
     body_accelerations,
@@ -177,22 +177,6 @@ def test_trees_of_balls_and_free_bodies_are_integrated_with_quaternions():
     assert state.time == 0.5
 
 
-def test_the_rate_of_the_state_is_that_of_forward_dynamics():
-    mechanism = random_tree(np.random.default_rng(3), 5)
-    system = mechanism.compile()
-    space = StateSpace(tree_dynamics("crba", system))
-    x = space.pack(system.initial_state)
-    rate, n = space(0.0, x), space.tree.n_positions
-    motion = motion_at_coordinates(space.tree, x[:n], x[n:])
-    result = body_accelerations(
-        space.tree,
-        motion,
-        recursive_newton_euler(space.tree, motion, np.ascontiguousarray(rate[n:]))[1],
-    )
-    expected = sb.forward_dynamics(system, system.initial_state).acceleration
-    np.testing.assert_allclose(result, expected, atol=1e-10 * np.abs(expected).max())
-
-
 def test_states_of_another_length_are_refused():
     tree, q, _ = tree_of("spherical")
     space = StateSpace(tree_dynamics("aba", tree.system, tree))
@@ -240,11 +224,3 @@ def test_joints_tell_their_coordinates_and_rates_wherever_they_are():
     assert qd["crank-pivot"] == pytest.approx([0.7])
     turn = np.array([q["crank-pin"] + q["crank-pivot"], q["rocker-pivot"] - q["rocker-pin"]])
     assert np.exp(1j * turn[0]) == pytest.approx(np.exp(1j * turn[1]))  # of the coupler
-
-
-def test_the_wrench_of_a_hanging_weight_points_upwards():
-    hinge = {"point": [0, 0, 0], "axis": [1, 0, 0]}
-    system = one_body(sb.Revolute(), joint=hinge, mass=3.0, position=[0, 0, -2]).compile()
-    wrench = sb.forward_dynamics(system).joint_wrench
-    result = world_wrenches(system, system.initial_state, wrench)
-    np.testing.assert_allclose(result, [[0, 0, 0, 0, 0, 3 * 9.81]], atol=1e-9)

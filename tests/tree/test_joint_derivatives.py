@@ -1,20 +1,15 @@
 """Derivatives in joint coordinates, against Pinocchio's and against differences."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
-from pinocchio_models import ANGULAR_FIRST, PinocchioModel
 from random_mechanisms import copied, random_loops, random_tree
-from random_motions import random_motion
+from random_motions import random_motion, slope
 
 import sparsebody as sb
 from sparsebody import tree as tree_school
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.linearization import derivatives
 
-# Of Pinocchio 4.1's types those of constant S: of others its derivatives differ from differences of
-# its own rnea, to which ours are equal.
-SHARED = ("revolute", "prismatic", "helical", "cylindrical", "spherical", "free", "fixed")
 STEP = 1e-3
 
 
@@ -23,64 +18,16 @@ def assert_close(result, expected, tolerance):
     np.testing.assert_allclose(result, expected, rtol=0.0, atol=tolerance * size)
 
 
-def to_pinocchio(of, tree, state):
-    """P (n, n) with v_pin = P qd."""
-    P = np.zeros((of.model.nv, tree.n_velocities))
-    data = of.model.createData()
-    pin.forwardKinematics(of.model, data, of.position())
-    for j, index in of.of_joint.items():
-        part = of.model.joints[index]
-        theirs = data.joints[index].S.reshape(6, -1)[ANGULAR_FIRST]
-        kind, *pose = of._joint(j)
-        ours = kind.motion_subspace(kind.coordinates(*pose))
-        rows = slice(part.idx_v, part.idx_v + part.nv)
-        P[rows, tree.velocities(tree.tree_index[j])] = np.linalg.pinv(theirs) @ ours
-    return P
-
-
-@pytest.mark.parametrize("n_bodies", [1, 5, 20])
-@pytest.mark.parametrize("seed", range(6))
-def test_derivatives_of_random_trees_are_those_of_pinocchio(seed, n_bodies):
-    rng = np.random.default_rng(seed)
-    system = random_tree(rng, n_bodies, SHARED).compile()
-    state = system.initial_state
-    of, peer = tree_school.TreeDerivatives(system), PinocchioModel(system, state)
-    n = of.tree.n_velocities
-    if n == 0:
-        return
-    q, qd = tree_school.joint_coordinates(of.tree, state)
-    tau, qdd = rng.normal(size=(2, n))
-    P = to_pinocchio(peer, of.tree, state)
-    inverse, data = np.linalg.inv(P), peer.model.createData()
-    at = peer.model, data, peer.position(), P @ qd
-    ours = of.forward_dynamics(q, qd, tau)
-    theirs = pin.computeABADerivatives(*at, inverse.T @ tau)
-    for result, expected in zip(ours[1:3], theirs[:2], strict=True):
-        assert_close(result, inverse @ expected @ P, 1e-10)
-    assert_close(ours.qdd_tau, inverse @ theirs[2] @ inverse.T, 1e-10)
-    ours = of.inverse_dynamics(q, qd, qdd)
-    theirs = pin.computeRNEADerivatives(*at, P @ qdd)
-    M = np.triu(theirs[2]) + np.triu(theirs[2], 1).T
-    for result, expected in zip(ours[1:], (*theirs[:2], M), strict=True):
-        assert_close(result, P.T @ expected @ P, 1e-10)
-    assert_close(ours.tau, P.T @ data.tau, 1e-10)
-
-
 def differences(f, tree, q, qd, last):
     """Derivatives of f(q, qd, last) by its three arguments, of the fourth order in STEP."""
-
-    def slope(along):
-        first, second = ((along(h) - along(-h)) / (2 * h) for h in (STEP, 2 * STEP))
-        return (4 * first - second) / 3
-
     columns = []
     for unit in np.eye(len(qd)):
         rate = tree_school.position_rates(tree, q, unit)
         columns.append(
             (
-                slope(lambda h, rate=rate: f(q + h * rate, qd, last)),
-                slope(lambda h, unit=unit: f(q, qd + h * unit, last)),
-                slope(lambda h, unit=unit: f(q, qd, last + h * unit)),
+                slope(lambda h, rate=rate: f(q + h * rate, qd, last), STEP),
+                slope(lambda h, unit=unit: f(q, qd + h * unit, last), STEP),
+                slope(lambda h, unit=unit: f(q, qd, last + h * unit), STEP),
             )
         )
     return np.moveaxis(np.array(columns), 0, -1)

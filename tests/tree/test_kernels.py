@@ -7,9 +7,7 @@ from random_mechanisms import random_tree
 
 import sparsebody as sb
 from sparsebody._core import tree as native
-from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.errors import SingularSystemError
-from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.tree import recursions
 from sparsebody.tree.method import CompositeRigidBody
 from sparsebody.tree.tree_choice import spanning_tree
@@ -49,27 +47,6 @@ def test_jacobians_give_velocities_and_inertia(moving):
     x, y = np.random.default_rng(0).normal(size=tree.n_velocities), np.empty(tree.n_velocities)
     native.multiply(tree.pattern, recursions.joint_space_inertia(tree, motion), x, y)
     np.testing.assert_allclose(y, H @ x, atol=1e-11 * np.abs(H).max())
-
-
-def test_inverse_dynamics_is_newton_and_euler_projected(moving):
-    tree, motion, rng = moving
-    system, state = tree.system, tree.system.initial_state
-    qdd, wrench = rng.normal(size=tree.n_velocities), rng.normal(size=(system.n_bodies, 6))
-    tau, acceleration, _ = recursions.recursive_newton_euler(
-        tree, motion, qdd, recursions.link_forces(tree, motion, wrench)
-    )
-    a = recursions.body_accelerations(tree, motion, acceleration)
-    J = np.array([recursions.body_jacobian(tree, motion, i) for i in range(system.n_bodies)])
-    np.testing.assert_allclose(
-        a, J @ qdd + recursions.velocity_product_accelerations(tree, motion), atol=1e-10
-    )
-    force = np.einsum("iab,ib->ia", system.spatial_inertia, a)
-    force += bias_forces(system, state.velocity) - wrench
-    force[:, 3:] -= system.mass[:, None] * (
-        body_rotations(state).transpose(0, 2, 1) @ system.gravity
-    )
-    expected = np.einsum("iak,ia->k", J, force)
-    np.testing.assert_allclose(tau, expected, atol=1e-11 * np.abs(expected).max())
 
 
 def test_forward_and_inverse_dynamics_undo_each_other(moving):

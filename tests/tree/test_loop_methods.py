@@ -12,11 +12,10 @@ from random_mechanisms import copied, random_loops
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, RankWarning, ShapeError
-from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
 from sparsebody.tree.loop_methods import LoopsDirect, LoopsForce
 from sparsebody.tree.loops_projection import LoopsProjection, explicit_form
-from sparsebody.tree.method import TreeProblem, free_equations
+from sparsebody.tree.method import free_equations
 from sparsebody.tree.recursions import symmetric
 
 BATCHES, PER_BATCH = 10, 25
@@ -53,22 +52,7 @@ def test_all_methods_and_pinocchio_agree_on_random_mechanisms(batch):
         nothing = np.zeros((system.n_joints, 6)), np.zeros((system.n_bodies, 6))
         peer = PinocchioModel(system, state).solve(*nothing)
         assert relative_error(peer.acceleration, expected, system) < 1e-9, seed
-        assert_energy_is_kept(TreeProblem(tree, state), solution)
     assert redundant > 0.4 * PER_BATCH
-
-
-def assert_energy_is_kept(problem, solution):
-    """Kinetic energy grows by the work of gravity, and of constraints on what is left of A v."""
-    system, v, a = problem.system, problem.state.velocity, solution.acceleration
-    kinetic = np.einsum("na,nab,nb->n", v[:, :3], system.inertia, a[:, :3])
-    kinetic += system.mass * np.einsum("na,na->n", v[:, 3:], a[:, 3:])
-    speed = np.einsum("nab,nb->na", body_rotations(problem.state), v[:, 3:])
-    weight = system.mass * (speed @ system.gravity)
-    violation = problem.constraint.velocity
-    assert np.abs(violation).max(initial=0.0) < 1e-8 * np.abs(v).max(initial=1.0)
-    work = solution.multiplier @ violation
-    size = np.abs([kinetic, weight]).max(initial=1.0)
-    assert abs(kinetic.sum() - weight.sum() - work) < 1e-12 * size
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -78,7 +62,6 @@ def test_matrices_of_random_mechanisms_are_what_theory_says(batch):
         tree = spanning_tree(system, list(TREE_CHOICES)[seed % len(TREE_CHOICES)])
         projection = LoopsProjection(system, tree)
         problem = projection.problem(state)
-        assert_subspaces_are_reciprocal(problem)
         H, right = free_equations(problem)
         equations = projection.equations(problem)
         explicit = projection.explicit(equations, H)
@@ -102,16 +85,6 @@ def test_matrices_of_random_mechanisms_are_what_theory_says(batch):
             np.testing.assert_allclose(tau_c, force[0], atol=1e-9 * size)
             np.testing.assert_allclose(H @ solution.qdd - right, tau_c, atol=1e-9 * size)
             assert solution.is_unique == (np.linalg.matrix_rank(K, tol=1e-8 * size) == len(K))
-
-
-def assert_subspaces_are_reciprocal(problem):
-    """T' S = 0 at every joint."""
-    system, motion = problem.system, problem.joints
-    for j, joint_type in enumerate(system.joint_types):
-        q = joint_type.coordinates(motion.rotation[j], motion.translation[j])
-        S, T = joint_type.motion_subspace(q), problem.subspace[system.rows(j)]
-        assert len(T) + S.shape[1] == 6
-        np.testing.assert_allclose(T @ S, 0.0, atol=1e-13 * np.abs(S).max(initial=1.0))
 
 
 @cache

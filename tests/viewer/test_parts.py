@@ -6,7 +6,6 @@ from sparsebody.model.gallery import GALLERY
 from sparsebody.viewer.parts import Kind, Picture, Role, body_parts, joint_parts, strands
 
 UP = np.array([0.0, 0.0, 1.0])
-NONE = np.zeros(0, dtype=int)
 
 
 def picture_of(mechanism):

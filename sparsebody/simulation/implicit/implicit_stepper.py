@@ -226,11 +226,15 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._least = compliance  # [m/N], to which it may be lowered
         if self._is_negligible:
             self._least = step_equations.least_compliance(system, b)
+        self._is_adaptive = options.is_adaptive
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._is_driven = problem.control is not None or not is_conservative(system)
         self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
         self._failure: BaseException | None = None  # of `take_steps`
         self._start_a: FloatArray | None = None  # the method's a where the newest step began
+        # [s] the newest step; before the first one that for which the starting values are, or zero
+        # if they depend on a step that is chosen by its error
+        self._h = 0.0
 
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
@@ -272,7 +276,6 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             return
         self._begin(state)
         if self.is_rigid:
-            self._now = replace(self.now, state=state)
             return
         for _ in range(_MOST_TRIALS):
             if not (self._try_stiffer(state) or self._stiffen()):
@@ -280,8 +283,15 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             self._begin(state)
 
     def _begin(self, state: State) -> None:
-        self._now, self._h = self._starting.at(state, self.nominal), self.nominal
+        """Begin at a state, with starting values for the first step if its size is known."""
+        self._now, self._h = self._starting_values(state, self.nominal), self.nominal
+        if self._is_adaptive:
+            self._now, self._h = replace(self.now, state=state), 0.0
         self.passed, self._load = [], self._multiplier.copy()
+
+    def _starting_values(self, state: State, h: float) -> AlphaState:
+        values = self._starting.at(state, h)
+        return replace(values, state=state) if self.is_rigid else values
 
     def restart(self, state: State) -> None:
         """Go on from another state, with stiffer joints if its loads are larger in all.
@@ -356,7 +366,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         closing = np.zeros(self.equations.n_rows)
         closing[: self._system.n_rows] = (1.0 - factor) * self._compliance_error(self._multiplier)
         self.set_compliance(factor * self.compliance)
-        self._now = replace(self.now, state=self._starting.closed(self.state, self._h, closing))
+        h = self._h or self.nominal
+        self._now = replace(self.now, state=self._starting.closed(self.state, h, closing))
         return True
 
     def set_compliance(self, compliance: float) -> None:
@@ -459,7 +470,9 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def _step(self, time: float, h: float, halvings: int) -> None:
         is_last_resort = halvings >= _FULL_MATRIX_HALVINGS
         start = self.now
-        if h != self._h:  # a is dv/dt at t + shift h; by linear interpolation, that for the new h
+        if self._h == 0.0:
+            start = self._starting_values(start.state, h)
+        elif h != self._h:  # a is dv/dt at t + shift h; by linear interpolation, that for the new h
             a = start.acceleration + h / self._h * (start.a - start.acceleration)
             start = replace(start, a=a)
         self._now = self.method.step(start, h, time, is_last_resort)

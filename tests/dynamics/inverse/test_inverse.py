@@ -1,8 +1,6 @@
 import numpy as np
-import pinocchio as pin
 import pytest
 from linkages import at_start
-from pinocchio_models import PinocchioModel
 from random_mechanisms import random_loops, random_tree
 from scipy.sparse import csr_array
 
@@ -68,35 +66,6 @@ def test_on_trees_it_gives_the_forces_back_that_forward_dynamics_was_given(metho
         assert not result.actuation.is_redundant
 
 
-@pytest.mark.parametrize("method", INVERSE_METHODS)
-def test_on_trees_it_is_pinocchio_s_recursive_newton_euler_algorithm(method):
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        system = random_tree(rng, 8, tuple(sb.JOINT_TYPES)).compile()
-        state, actuators = system.initial_state, actuators_of(system)
-        rows = actuator_rows(system, actuators, joint_motion(system, state))
-        peer = PinocchioModel(system, state)
-
-        active = on_joints(system, actuators, rows, rng.normal(size=len(actuators)))
-        required = peer.solve(active, np.zeros((system.n_bodies, 6))).acceleration
-        q = peer.position()
-        v = peer.along_joints(peer.joint_motion.velocity, is_velocity=True)
-        tau = peer.along_joints(active)
-        qdd = pin.aba(peer.model, peer.data, q, v, tau)
-        expected = pin.rnea(peer.model, peer.data, q, v, qdd)
-        result = sb.inverse_dynamics(system, state, required, method=method)
-        assert result.actuation.is_proper
-        efforts = on_joints(system, actuators, rows, result.force)
-        assert_close(peer.along_joints(efforts), expected)
-
-
-def on_joints(system, actuators, rows, u):
-    """Active wrenches (n_joints, 6) of tree joints."""
-    wrench = np.zeros((system.n_joints, 6))
-    np.add.at(wrench, actuators.joint, rows.active_force * u[:, None])
-    return wrench
-
-
 @pytest.mark.parametrize("everything", [True, False])
 def test_all_methods_agree_on_mechanisms_with_loops_and_cause_the_motion(everything):
     kinds = set()
@@ -136,18 +105,6 @@ def test_all_methods_agree_on_mechanisms_with_loops_and_cause_the_motion(everyth
 def forces_on_bodies(system, state, actuators, force):
     rows = actuator_rows(system, actuators, joint_motion(system, state))
     return (body_matrix(system, actuators.joint, rows.rows).T @ force).reshape(-1, 6)
-
-
-@pytest.mark.parametrize("method", OF_LOOPS)
-def test_parallelograms_need_the_torque_of_their_closed_form(method):
-    loops, ax, ay, required = 4, 1.3, -9.0, 0.7
-    system, state = at_start(sb.build("n-four-bar", loops=loops, gravity=(ax, ay, 0.0)))
-    acceleration = sb.driven_accelerations(system, state, {"ground-0": required})
-    result = sb.inverse_dynamics(system, state, acceleration, actuated="ground-0", method=method)
-    expected = ((loops + 1) / 3 + loops) * required + ax * ((loops + 1) / 2 + loops)
-    assert result.force == pytest.approx([expected], rel=1e-11)
-    assert result.actuation.is_proper
-    assert result.actuation.mobility == 1
 
 
 @pytest.mark.parametrize("pairs", [1, 7, 60])

@@ -3,17 +3,15 @@
 import numpy as np
 import pytest
 from compliant_mechanisms import deformed
+from linkages import one_body
 
 import sparsebody as sb
-from sparsebody.dynamics.energy import energy
 from sparsebody.simulation.outer_steppers import fastest_spring
 
 
 def oscillator(**row):
-    mechanism = sb.Mechanism("oscillator", gravity=(0, 0, 0))
-    mechanism.add_body("b", mass=2.0, inertia=[1, 1, 1], linear_velocity=(0, 0, 1.0))
-    mechanism.add_joint("weld", sb.Fixed(), "world", "b", point=(0, 0, 0), **row)
-    return mechanism.compile()
+    weld, body = {"point": (0, 0, 0)} | row, {"mass": 2.0, "linear_velocity": (0, 0, 1.0)}
+    return one_body(sb.Fixed(), (0, 0, 0), weld, **body).compile()
 
 
 @pytest.mark.parametrize("damping", [0.0, 1.0])
@@ -39,14 +37,6 @@ def test_steps_converge_to_those_of_explicit_methods_at_order_two():
         errors.append(np.abs(end.position - exact.position).max())
     assert errors[1] < 1e-4
     assert 3.5 < errors[0] / errors[1] < 4.5
-
-
-def test_explicit_steps_preserve_the_energy_of_large_deflections():
-    system = deformed(7, ["revolute", "fixed"]).compile()
-    run = sb.simulate(system, duration=0.5, step=1e-3, method="rk4")
-    before, after = energy(system, run.state(0)), energy(system, run.state(-1))
-    assert abs(before.kinetic - after.kinetic) > 1.0
-    assert after.total == pytest.approx(before.total, abs=1e-6 * before.kinetic)
 
 
 def test_a_vanishing_compliance_is_a_rigid_joint():

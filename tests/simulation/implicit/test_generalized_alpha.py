@@ -85,20 +85,6 @@ def test_joints_of_index_two_close_from_a_singular_rest_also_in_parts_of_steps(n
     assert run.energy_error < 1e-3
 
 
-def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
-    """x = -m g C (1 - cos(t / sqrt(C m))) of a body hung on a compliance C."""
-    C, mass = 1e-3, 2.0
-    step = 2 * np.pi * np.sqrt(C * mass) / 200
-    method = sb.Method("generalized-alpha", compliance=C, spectral_radius=1)
-    system = one_body(sb.Fixed(), mass=mass).compile()
-    run = sb.simulate(system, duration=200 * step, step=step, method=method)
-    exact = -mass * 9.81 * C * (1.0 - np.cos(run.time / np.sqrt(C * mass)))
-    np.testing.assert_allclose(run.position[:, 0, 2], exact, atol=2e-3 * np.ptp(exact))
-    stored = run.position[:, 0, 2] ** 2 / (2.0 * C)
-    np.testing.assert_allclose(run.elastic_energy, stored, atol=1e-6 * stored.max())
-    assert run.energy_error < 1e-3
-
-
 def share_of_extent(run, end=None):
     """Return the largest position error until then, relative to the extent of the mechanism."""
     extent = np.linalg.norm(np.ptp(run.position[:end][-1], axis=0))
@@ -158,7 +144,7 @@ def test_control_acts_as_a_force_of_the_model_does():
 )
 def test_a_motion_that_cannot_be_continued_is_kept_up_to_there(method, remedy):
     def explode(time, state):
-        return np.full((1, 6), np.nan if time > 0.05 else 0.0)
+        return np.full((1, 6), 1e200 if time > 0.05 else 0.0)
 
     cause = f"does not converge .*; joint 'joint' bears the largest loads: {remedy}"
     options = {"duration": 0.1, "step": 0.01, "method": method}
@@ -175,7 +161,7 @@ def test_motions_that_end_within_a_step_record_the_energy_of_their_last_deflecti
     options = {"duration": 0.03, "step": 0.003, "method": method, "record": sb.Recording(step=0.03)}
 
     def fail(time, state):
-        return np.full((system.n_bodies, 6), np.nan if time > middle + 1e-4 else 0.0)
+        return np.full((system.n_bodies, 6), 1e200 if time > middle + 1e-4 else 0.0)
 
     def halfway(time, state):
         return time - middle
@@ -235,14 +221,6 @@ def test_dampers_on_the_coordinates_of_a_ball_slow_it_down_as_they_should(dampin
     np.testing.assert_allclose(run.velocity[-1, 0, :3], expected, atol=1e-4)
 
 
-def test_joints_of_a_long_lift_are_stiff_enough_to_bear_it():
-    """Where joints are soft they bear far less, and the lift sags by centimetres."""
-    system = sb.build("scissor", pairs=100).compile()
-    methods = "rk4", "generalized-alpha"
-    runs = [sb.simulate(system, duration=0.2, step=0.005, method=method) for method in methods]
-    np.testing.assert_allclose(*(run.position[-1] for run in runs), rtol=0.0, atol=2e-6)
-
-
 @pytest.mark.parametrize("method", ["generalized-alpha", "generalized-alpha-2"])
 def test_reactions_between_adaptive_steps_are_those_of_their_own_time(method):
     """Steps that are some records long; those of their ends err by the change in a step."""
@@ -269,3 +247,23 @@ def test_snaps_lose_the_energy_of_vibrations_that_steps_do_not_resolve():
     assert rigid.position_error.max() < 0.1 * vibrating.position_error.max()
     assert 0.005 < rigid.energy_error < 0.2
     assert rigid.energy[-1] < rigid.energy[0]
+
+
+@pytest.mark.parametrize("method", ["generalized-alpha", "generalized-alpha-2", "auto"])
+def test_adaptive_steps_start_with_values_for_their_own_size(method):
+    """Not for the time between records: accelerations change within a microsecond here."""
+    ends = []
+    for kind in (sb.Fixed, sb.Revolute):  # which the damper all but locks
+        arm = sb.Mechanism("arm")
+        for k, (joint, x) in enumerate(((sb.Revolute, 0.0), (kind, 1.0))):
+            bar = {"mass": 1.0, "inertia": [0.02, 0.1, 0.1], "position": [x + 0.5, 0, 0]}
+            arm.add_body(f"bar {k}", **bar)
+            near = sb.WORLD if k == 0 else "bar 0"
+            arm.add_joint(f"pin {k}", joint(), near, f"bar {k}", point=[x, 0, 0], axis=[0, 1, 0])
+        if kind is sb.Revolute:
+            arm.add_joint_force("damper", "pin 1", damping=1e6)
+        record = sb.Recording(step=0.2)
+        options = {"method": method if kind is sb.Revolute else "rk4", "record": record}
+        run = sb.simulate(arm.compile(), duration=0.4, step="auto", **options)
+        ends.append(run.position[-1])
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-4)

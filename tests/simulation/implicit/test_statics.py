@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from linkages import one_body
 from scipy.optimize import brentq
 from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 
@@ -11,13 +12,7 @@ E, WIDTH, HEIGHT = 2.1e11, 0.02, 0.01
 EI = E * WIDTH * HEIGHT**3 / 12  # of a length of one
 
 
-LATTICE = sb.build("compliant-lattice").compile()
-
-
-def falling():
-    mechanism = sb.Mechanism("falling")
-    mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1])
-    return mechanism.compile()
+LATTICE, FALLING = sb.build("compliant-lattice").compile(), one_body().compile()
 
 
 def cantilever(elements, **load):
@@ -85,10 +80,8 @@ def test_row_of_parallelograms_hangs_straight_down():
 
 
 def test_an_equilibrium_may_be_unstable_where_that_is_asked_for():
-    mechanism, axis = sb.Mechanism("pendulum"), {"point": (0, 0, 0), "axis": (0, 1, 0)}
-    mechanism.add_body("bob", mass=1.0, inertia=[0.1, 0.1, 0.1], position=(0.1, 0, 1.0))
-    mechanism.add_joint("hinge", sb.Revolute(), "world", "bob", **axis)
-    system = mechanism.compile()
+    axis, bob = {"point": (0, 0, 0), "axis": (0, 1, 0)}, {"position": (0.1, 0, 1.0)}
+    system = one_body(sb.Revolute(), joint=axis, inertia=[0.1, 0.1, 0.1], **bob).compile()
     above = sb.equilibrium(system, stable=False)
     assert above.n_unstable == 1
     below = sb.equilibrium(system, above.state)
@@ -162,10 +155,9 @@ def test_a_square_column_buckles_in_two_planes_at_once():
 
 def test_a_prescribed_coordinate_can_be_followed():
     """The kinematic path of a crank: its angle is the parameter."""
-    mechanism, pin = sb.Mechanism("crank", gravity=(0, 0, 0)), sb.Revolute()
-    mechanism.add_body("bar", mass=1.0, inertia=[0.1] * 3, position=(1.0, 0, 0))
-    mechanism.add_joint("motor", pin, "world", "bar", point=(0, 0, 0), prescribed=0.0)
-    path = sb.follow(mechanism.compile(), "motor", stop=1.0, step=0.1)
+    motor = {"point": (0, 0, 0), "prescribed": 0.0}
+    crank = one_body(sb.Revolute(), (0, 0, 0), motor, inertia=[0.1] * 3, position=(1.0, 0, 0))
+    path = sb.follow(crank.compile(), "joint", stop=1.0, step=0.1)
     position = np.array([state.position[0] for state in path.states]).T
     expected = [np.cos(path.parameter), np.sin(path.parameter)]
     np.testing.assert_allclose(position[:2], expected, atol=1e-9)
@@ -183,7 +175,10 @@ def test_gravity_can_be_followed():
     ("message", "ask"),
     [
         ("do not balance at this state; give one that `equil", lambda: sb.modes(LATTICE)),
-        ("hold (it|what moves freely)", lambda: sb.equilibrium(falling(), max_iterations=20)),
+        (
+            "hold (it|what moves freely)",
+            lambda: sb.equilibrium(one_body().compile(), max_iterations=20),
+        ),
         (
             "max_iterations is 0; give one or more",
             lambda: sb.equilibrium(truss(), max_iterations=0),
