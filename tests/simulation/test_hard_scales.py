@@ -137,3 +137,18 @@ def test_a_singular_start_is_told_of_in_metres_and_in_kilometres(method):
     assert told[0] == told[1]
     assert "rows depend on others at this pose" in kilometres.events[0].message
     np.testing.assert_array_equal(kilometres.position, 1024.0 * metres.position)
+
+
+@pytest.mark.parametrize("method", ["radau-iia", "generalized-alpha-2"])
+@pytest.mark.parametrize("step", [0.002, "auto"])
+def test_dependent_rows_and_extreme_masses_are_left_to_auto(method, step):
+    mechanism, motion = sb.build("scissor", pairs=3), {"duration": 0.1, "step": step}
+    masses = np.ones(len(mechanism.body_names))
+    masses[-1] = 1e8
+    system = copied(mechanism, masses=masses).compile()
+    with pytest.raises(
+        SparsebodyError, match=r'if rows depend on .*method="auto"|method="auto" if'
+    ):
+        sb.simulate(system, method=method, **motion)
+    run = sb.simulate(system, **motion)
+    assert run.energy_error < 1e-3

@@ -25,7 +25,7 @@ from sparsebody.errors import SimulationError
 from sparsebody.model.system import State
 from sparsebody.simulation.implicit.generalized_alpha import row_motion
 from sparsebody.simulation.implicit.implicit_stepper import HalvedSteps
-from sparsebody.simulation.implicit.newton import StageMatrix, coupled_solve
+from sparsebody.simulation.implicit.newton import SINGULAR, StageMatrix, coupled_solve
 from sparsebody.simulation.implicit.step_equations import (
     Newest,
     StepEquations,
@@ -509,9 +509,11 @@ class CollocationStepper(HalvedSteps[CollocationState]):
         self._now = self.method.step(self.now, h, time, self._accuracy())
 
     def _explained(self, error: SimulationError) -> str:
-        if not self.matrix.is_redundant:
-            return str(error)
-        return f'{error}, or method="auto": rows depend on each other near this pose'
+        if self.matrix.is_redundant:
+            return f'{error}, or method="auto": rows depend on each other near this pose'
+        if SINGULAR in str(error):
+            return f'{error}, or method="auto" if rows depend on each other'
+        return str(error)
 
     def _accuracy(self) -> tuple[float, float]:
         """Return the errors that Newton's method may leave in poses and velocities [m, m/s]."""

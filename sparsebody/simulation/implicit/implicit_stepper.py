@@ -488,7 +488,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def _explained(self, error: SimulationError) -> str:
         """Add to an error which joint bears most."""
-        if self._halvings == 0 or self._system.n_rows == 0:
+        if self._system.n_rows == 0 or (self._halvings == 0 and not self._is_adaptive):
             return str(error)
         loads = f"{error}; joint {self._joint_of_largest_error()!r} bears the largest loads: "
         if self.is_rigid:

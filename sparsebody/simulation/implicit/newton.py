@@ -36,6 +36,7 @@ from sparsebody.simulation.integrators import Collocation
 from sparsebody.sparse.pattern import BlockPattern
 
 SOLVERS = ("block-ldl", "multifrontal", "mumps")  # take [1 A'; A -1] for any rows
+SINGULAR = "Newton's matrix is singular"  # begins messages
 _REGULARIZATION = 1e-10  # C over that of the inertia in a step
 # Relative residual of rows, after a solution, above which rows are dependent
 _DEPENDENT_RESIDUAL = 1e-5
@@ -243,4 +244,4 @@ def scaled_lu(matrix: csc_array, n_primal: int, n_stages: int = 1) -> Solve:
     rows = abs(matrix[~is_primal][:, is_primal]).multiply(scale[is_primal])
     size = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     scale[~is_primal] = 1.0 / np.sqrt(size + diagonal[~is_primal])
-    return scaled_solver(matrix, scale, "Newton's matrix is singular; take smaller steps")
+    return scaled_solver(matrix, scale, f"{SINGULAR}; take smaller steps")

@@ -35,7 +35,7 @@ from sparsebody.simulation.implicit.step_equations import (
 )
 
 _ZERO_TOLERANCE = 1e-13  # of the largest stiffness over inertia: rounding of a zero eigenvalue
-_BALANCE_REGULARIZATION = 1e-6  # of normal equations with unit rows
+_BALANCE_REGULARIZATION, _BALANCE_PASSES = 1e-6, 3  # of normal equations with unit rows
 _RIGID_COMPLIANCE = 1e-9  # of rigid rows, over a typical compliance of the mechanism
 
 
@@ -81,8 +81,10 @@ class StaticEquations:
         self._equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
         self._set, self.n_rows = self._setter(parameter), self._equations.n_rows
         units = np.repeat([self.length**2, 1.0], 3)
-        # (6 n_bodies,) diagonal of M in shifts: bodies with radii of gyration of `length`
-        self.mass = (system.mass[:, None] * units).ravel()
+        # (6 n_bodies,) diagonal of M in shifts: bodies with radii of gyration of `length`, none so
+        # light that what bears the others would run ahead of them
+        mass = np.maximum(system.mass, _LEAST_MASS * system.mass.max())
+        self.mass = (mass[:, None] * units).ravel()
         self.rigid = self._equations.compliance.diagonal
         self.evaluate(StaticPoint(state, np.zeros(self._equations.n_rows), 1.0))
         across = np.abs(self.tangent_stiffness(self.matrix())[0].diagonal()).reshape(-1, 6)[:, 3:]
@@ -119,9 +121,12 @@ class StaticEquations:
             [[eye_array(n), scaled.T], [scaled, -_BALANCE_REGULARIZATION * eye_array(m)]]
         )
         solve = scaled_solver(bordered, np.ones(n + m), "rows are not finite")
-        right = np.concatenate([-(unit @ residual[:n]), np.zeros(m)])
-        balance = solve(right)[n:].real / np.sqrt(size)
-        multiplier[:m] = balance
+        force = residual[:n]
+        for _ in range(_BALANCE_PASSES):  # the regularization keeps a part of weak rows' forces
+            right = np.concatenate([-(unit @ force), np.zeros(m)])
+            balance = solve(right)[n:].real / np.sqrt(size)
+            multiplier[:m] += balance
+            force = force + rows.T @ balance
         return replace(point, multiplier=multiplier)
 
     def evaluate(self, point: StaticPoint) -> FloatArray:
@@ -270,6 +275,7 @@ def _multiple(array: FloatArray) -> Setter:
 # ---- equilibrium --------------------------------------------------------------------------------
 
 
+_LEAST_MASS = 1e-3  # of the largest
 _LARGEST_TURN = 0.2  # [rad] of a Newton step
 _LARGEST_MOVE = 0.2  # of the mechanism's extent
 _BALANCE_TOLERANCE = 1e-13  # residual forces, of those that act: rounding

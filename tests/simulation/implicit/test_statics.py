@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from linkages import one_body
+from random_mechanisms import copied
 from scipy.optimize import brentq
 from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 
@@ -195,3 +196,16 @@ def test_gravity_can_be_followed():
 def test_what_has_no_answer_is_an_error_that_tells_the_remedy(message, ask):
     with pytest.raises(sb.SparsebodyError, match=message):
         ask()
+
+
+@pytest.mark.parametrize(
+    ("name", "ratio"),
+    [("tree", 1.0), *((name, r) for name in ("chain", "four-bar") for r in (1e8, 1e-8))],
+)
+def test_equilibria_are_found_whatever_the_ratios_of_masses(name, ratio):
+    mechanism = sb.build(name)
+    masses = np.where(np.arange(len(mechanism.body_names)) % 2, 1.0, ratio)
+    system = copied(mechanism, masses=masses).compile()
+    state = sb.equilibrium(system).state
+    acceleration = sb.ForwardDynamics(system, state)(state).acceleration
+    assert np.abs(acceleration).max() < 1e-9
