@@ -107,7 +107,7 @@ DEPENDENT_DIRECTION = 1e-8
 FUNCTION_CLOSURE = 1e-6
 # Position error [rad, m], the smallest joint size being 1 m or less.
 NEARBY_CLOSURE = 1e-11
-# Part of a random velocity that joints must leave.
+# Part of a random velocity below which what joints leave of it is no motion.
 JOINT_SPEED_TOLERANCE = 1e-9
 
 # ---- solutions and their residuals -------------------------------------------------------------

@@ -1,6 +1,6 @@
 // Forward dynamics by block LDL' of the KKT matrix (8.64), from a state to accelerations and multipliers.
 //
-// An evaluation goes through the mechanism in chunks, so that what follows on each other finds its data in the caches:
+// An evaluation goes through the mechanism in chunks, so that each step finds the data of the one before in the caches:
 // the bodies and joints that the panels of a chunk of pivots are made of are assembled right before its elimination;
 // the residuals of those joints and bodies all of whose unknowns are known follow right after its backward
 // substitution. Parts of the elimination tree do so at the same time; what joins them to their common ancestors is
@@ -88,7 +88,7 @@ struct SpatialEvaluation {
   Index assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage& storage,
                                std::atomic<bool>& is_sound);
   Index assemble_and_factorize(const EvaluationInput& in);
-  // Backward substitution with what the elimination has made of the right-hand side; returns the relative residual.
+  // Backward substitution for the right-hand side that was eliminated with the matrix; returns the relative residual.
   double substitute();
   // Calls fill(part, workspace) for all parts, and then computes the residuals that belong to several of them.
   template <class Fill>
@@ -105,7 +105,7 @@ struct SpatialEvaluation {
 // ---- Bodies within displacement subgroups about the world
 //
 // Rows and forces are assembled as for all freedoms, in units in which inertias are identities, and then multiplied by an
-// orthonormal basis Q of what each body can do there. Q is constant in its axes, so that the acceleration is Q times
+// orthonormal basis Q of the motions of each body there. Q is constant in its axes, so that the acceleration is Q times
 // that of the freedoms. Vectors and rows have six numbers for every body, of which the first ones are used; what is
 // saved are the rows outside the subgroups.
 

@@ -24,8 +24,8 @@ class BitRows {
   void set(Index i, Index j) { row(i)[j >> 6] |= std::uint64_t(1) << (j & 63); }
   void clear(Index i, Index j) { row(i)[j >> 6] &= ~(std::uint64_t(1) << (j & 63)); }
 
-  // Calls visit(node) for the neighbours of i in increasing order. Edges of i that `visit` changes among the 64 nodes
-  // of a word come too late for it.
+  // Calls visit(node) for the neighbours of i in increasing order. It does not see changes that `visit`
+  // makes to edges of i to the 64 nodes of the present word.
   template <class Visit>
   void for_each(Index i, Visit visit) const {
     for_each(i, std::bit_and(), i, visit);

@@ -29,13 +29,13 @@ struct ConstantDistance {
     return {w[0], w[1], w[2], Motion<T>{{}, {T(1) + sign * u.x * u.x * a, sign * b, -sign * u.x}},
             Motion<T>{{}, {b, sign + u.y * u.y * a, -u.y}}};
   }
-  // c = -u (du/dt . v), with |r| du/dt the part of dp/dt = v - w x p across the rod, p = E r
+  // c = -u (du/dt . v); |r| du/dt is the part of dp/dt = v - w x p across the rod, p = E r
   template <class T> static Motion<T> drift(const Transform<T>& X, const Motion<T>& v) {
     const T distance = norm(X.r);
     if (distance == T(0)) return {};
     const Vec3<T> u = direction(X), p_rate = v.linear - distance * cross(v.angular, u);
-    const T power = dot(p_rate, v.linear) - dot(u, p_rate) * dot(u, v.linear);
-    return {{}, (-power / distance) * u};
+    const T du_v = dot(p_rate, v.linear) - dot(u, p_rate) * dot(u, v.linear);  // |r| du/dt . v
+    return {{}, (-du_v / distance) * u};
   }
   // A force along the rod.
   template <class T> static ForceColumns<T, 1> constraint_force_subspace(const Transform<T>& X) {

@@ -81,7 +81,7 @@ class Basis {
 };
 
 inline Vec3<double> point(View<const double, 2> points, Index i) { return Vec3<double>::load(&points(i, 0)); }
-Mat3<double> rotation(View<const double, 3> axes, Index i) { return Mat3<double>::load(&axes(i, 0, 0)); }
+inline Mat3<double> rotation(View<const double, 3> axes, Index i) { return Mat3<double>::load(&axes(i, 0, 0)); }
 
 // (free, n_free): the freedoms (size * angular, linear) of every joint in S coordinates, orthonormal, (n_joints, 6, 6),
 // as the complement of the rows of T' up to `tolerance`.

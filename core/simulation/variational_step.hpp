@@ -37,8 +37,8 @@ struct DiscreteRotation {
     const double dc = is_small() ? -1.0 / 12.0 + square / 180.0 : (s - 2.0 * c) / square;
     const Vec3<double> change = ds * It + dc * cross(t, It);
     Mat3<double> slope = Mat3<double>::skew(t) * inertia - Mat3<double>::skew(It);
-    const double of[3] = {change.x, change.y, change.z}, by[3] = {t.x, t.y, t.z};
-    for (int i = 0; i < 9; ++i) slope.m[i] = s * inertia.m[i] + c * slope.m[i] + of[i / 3] * by[i % 3];
+    const double column[3] = {change.x, change.y, change.z}, row[3] = {t.x, t.y, t.z};
+    for (int i = 0; i < 9; ++i) slope.m[i] = s * inertia.m[i] + c * slope.m[i] + column[i / 3] * row[i % 3];
     return slope;
   }
 };

@@ -38,7 +38,7 @@ SB_INLINE bool all_less(const Lanes& a, const Lanes& b) {
   return is_less;
 }
 
-// Makes rows of four by four numbers columns.
+// Transposes four rows of four numbers.
 template <class Row>
 SB_INLINE void transpose(Row (&row)[n_lanes]) {
   if constexpr (native_lanes >= n_lanes) {

@@ -34,7 +34,7 @@ inline Force times_subspace(const ArticulatedInertia& I, const Motion& S) {
 
 // qdd of a tree, the loops of table 7.1 in its order. O(n); allocates nothing.
 //
-// The coordinates of a joint with several are eliminated one after the other, as Gauss would. Where is_prescribed
+// The coordinates of a joint with several are eliminated one after the other, as in Gaussian elimination. Where is_prescribed
 // (empty for nowhere), qdd is given: its acceleration is part of c. external: forces besides gravity, or empty.
 template <bool has_prescribed>
 void articulated_body_with(const Links& links, const TreeMotion& motion, View<const double> tau,

@@ -186,11 +186,11 @@ class LoopAdvice:
         for k, choice in enumerate(self.choices):
             yield f"  {'or ' * bool(k)}{reactions.listed([str(r) for r in choice], 4, '; ')}"
         if self.remaining:
-            yield f"  {self.remaining} left: no type takes as little, or a drive or force needs it:"
+            yield f"  {self.remaining} left: every type removes more, or a drive or force uses it:"
             yield f"  {reactions.listed(self.tried, 4, '; ')}"
 
 
-LEAST_SINGULAR_VALUE = 0.05  # least singular value, of wrenches and freedoms of unit size
+LEAST_SINGULAR_VALUE = 0.05  # of the work of new freedoms on wrenches, both of unit size
 MOST_JOINTS = 12  # of a loop that are looked at
 MOST_CHOICES = 4
 EQUIVALENT_SHARE = 0.3  # of the best least singular value: from it on, choices count as equal
@@ -286,7 +286,7 @@ def choose_in_loop(system: System, loop: int, own: IntArray, poses: list[Pose]) 
 
 
 def _together(works: list[tuple[Choice, list[FloatArray]]], n: int, size: int) -> list[Choices]:
-    """Return the choices of n joints that take all of it."""
+    """Return the choices of n joints that take all that circulates, of dimension `size`."""
     ranked: list[tuple[float, Choices]] = []
     for group in combinations(works, n):
         choices = [choice for choice, _ in group]
@@ -361,13 +361,13 @@ def choose_in_cluster(
     def n_removed(choices: Choices) -> int:
         return sum(choice.relaxation.n_removed for choice in choices)
 
-    order, combinations = np.arange(len(joints)), list[Choices]()
+    order, found = np.arange(len(joints)), list[Choices]()
     for may_remove in (False, True):
-        combinations += [greedy(way, may_remove) for way in (order, order[::-1])]
-        combinations.sort(key=lambda choices: (size - n_removed(choices), len(choices)))
-        if size > MOST_REMOVAL_ROWS and n_removed(combinations[0]) == size:
+        found += [greedy(sequence, may_remove) for sequence in (order, order[::-1])]
+        found.sort(key=lambda choices: (size - n_removed(choices), len(choices)))
+        if size > MOST_REMOVAL_ROWS and n_removed(found[0]) == size:
             break
-    return combinations[:2]
+    return found[:2]
 
 
 def choices_by_loop(

@@ -44,7 +44,7 @@ class Plane:
         self.is_line[joints] = np.abs(along_normal) <= tolerances.ELEMENT_TOLERANCE
         self.is_line[system.coordinates.joint] = False
         lines = np.flatnonzero(self.is_line)
-        self.anchor = np.zeros((system.n_joints, 4))  # core/dynamics/assembly.hpp
+        self.anchor = np.zeros((system.n_joints, 4))  # as RowTable in core/dynamics/assembly.hpp
         self.anchor[:, :2] = system.successor_point @ self.axes[-1, 1:].T  # the world as successor
         point = self._in_plane(system.successor[lines], system.successor_point[lines])
         self.anchor[lines, :2] = self._line_normals(lines)[:, 1:]
@@ -110,7 +110,7 @@ class PlanarRows:
 
 
 class RowSelection(NamedTuple):
-    """The rows on reduced freedoms, and the joints whose other rows allow nothing but these."""
+    """The rows on reduced freedoms, and the joints that hold bodies within their subgroups."""
 
     structure: KKTStructure  # of the independent rows
     left_out: IntArray  # rows that act on the freedoms, but depend on others
@@ -175,7 +175,7 @@ def least_singular_value(part: row_choices.PartOfRows) -> float | None:
     """Return the least singular value of A, or None if its factors would take too long.
 
     By Lanczos steps with the factors of A A' + delta; values below sqrt(delta), about 1e-7, are not
-    told apart. Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal. Appl. 13, 4, on the
+    distinguished. Kuczynski and Wozniakowski (1992), SIAM J. Matrix Anal. Appl. 13, 4, on the
     probability that steps from a random start miss it.
     """
     order = ordering.order(part.pattern, ORDERING)
@@ -322,7 +322,7 @@ def reduction(
 def _grounded(pattern: BlockPattern, is_reduced: BoolArray) -> BlockPattern:
     """Return a pattern with one more row, of zeros, between each reduced body and the world.
 
-    The rank decision then takes such bodies for grounded, as their lost freedoms make them.
+    The rank decision then takes these bodies for grounded: their subgroups are about the world.
     """
     bodies = np.flatnonzero(is_reduced)
     ends = np.stack([bodies, np.full_like(bodies, -1)], axis=1)

@@ -19,7 +19,7 @@ LOGARITHM = -1  # kind of an element whose deformation is the logarithm of the r
 _SYMMETRY_TOLERANCE = 1e-12  # relative to the largest entry
 _ZERO_TOLERANCE = 1e-14  # of eigenvalues, relative to the largest one
 _ROW_TOLERANCE = 1e-9  # of singular values of rows, which are about one
-_NONE = np.broadcast_to(0.0, (1, 6, 6))  # of one joint, stored once whatever it is joined to
+_NONE = np.broadcast_to(0.0, (1, 6, 6))  # of one joint, stored as those of several
 _RIGID_PARTS = ("spherical", "planar", "cylindrical", "revolute", "prismatic")
 # types whose rigid rows close exactly if those of the joint do
 
@@ -155,7 +155,7 @@ def plain_matrix(matrix: FloatArray) -> Any:
     return diagonal.tolist() if (diagonal != diagonal[0]).any() else float(diagonal[0])
 
 
-# ---- what is made of it -------------------------------------------------------------------------
+# ---- square roots and rigid parts ---------------------------------------------------------------
 
 
 def square_root(stiffness: FloatArray) -> FloatArray:

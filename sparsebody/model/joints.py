@@ -1,4 +1,4 @@
-"""Joint types: their motion is one header each in core/joints, their words one class each here.
+"""Joint types: the motion of each is a header in core/joints, its parameters a class here.
 
 RBDA is Featherstone (2008).
 """

@@ -185,7 +185,7 @@ class ExplicitSteps:
     def native(self, solver: ForwardDynamics) -> Native | None:
         """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""
         if solver.evaluator is not self._evaluator:
-            self._evaluator, self._native = solver.evaluator, self._of(solver)
+            self._evaluator, self._native = solver.evaluator, self._native_steps(solver)
         return self._native
 
     def _functions(
@@ -207,7 +207,7 @@ class ExplicitSteps:
                     terms.fill_functions(time, values[k])
         return times, values
 
-    def _of(self, solver: ForwardDynamics) -> Native | None:
+    def _native_steps(self, solver: ForwardDynamics) -> Native | None:
         evaluator, system, small = solver.evaluator, solver.system, self._small
         assembler, tracked = evaluator.assembler, system.coordinates
         if solver.baumgarte is not None or solver.residuals != "double":

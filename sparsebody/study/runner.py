@@ -89,9 +89,9 @@ def run_study(
             with cluster or executor(jobs) as pool:
                 is_here = scheduler is None and ranks.n_ranks() == 1
                 at_once = jobs if is_here else len(study.cases)
-                progress = Progress(study, folder, known, time.monotonic() + budget)
+                queue = CaseQueue(study, folder, known, time.monotonic() + budget)
                 submit: Submit = lambda *job: pool.submit(run_job, study, root, *job)  # noqa: E731
-                for case, row in progress.rows(submit, at_once):
+                for case, row in queue.rows(submit, at_once):
                     journal.add(case, row)
                     known[case] = row
                     if report is not None:
@@ -123,7 +123,7 @@ def _job(study: Study, folder: Path, job: str, case: Case) -> Row:
 
 
 @dataclass(eq=False)
-class Progress:
+class CaseQueue:
     """Which cases may run: each after its reference, and after the next smaller of its series.
 
     A series ends where a case took too long or too much memory: larger ones are skipped. Series

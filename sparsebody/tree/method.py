@@ -173,7 +173,7 @@ class TreeDynamics(ABC):
         return checked_finite(bodies, state.time)
 
     def explain(self) -> dict[str, object]:
-        """Say which tree is used, and how large what it leads to is."""
+        """Return the choice of the tree, and the sizes that follow from it."""
         tree = self.tree
         return {
             "method": self.name,

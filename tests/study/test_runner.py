@@ -15,7 +15,7 @@ import pytest
 from sparsebody.errors import StudyError
 from sparsebody.study.plan import read_study
 from sparsebody.study.rows import COLUMNS, FILE, MEASURED, Journal, blank_row, read_results
-from sparsebody.study.runner import Progress, run_study
+from sparsebody.study.runner import CaseQueue, run_study
 
 TESTS = Path(__file__).parents[1]
 STUDY = """
@@ -211,7 +211,7 @@ def test_smaller_cases_than_one_that_exceeded_a_limit_run_all_the_same(tmp_path)
     study = ladders(tmp_path, [2, 3, 5, 6])
     known = {study.cases[2]: blank_row(study.cases[2], status="timeout")}
     submit, ran = fake(lambda case: "ok")
-    rows = dict(Progress(study, tmp_path, known).rows(submit, 2))
+    rows = dict(CaseQueue(study, tmp_path, known).rows(submit, 2))
     assert [case.size for case in ran] == [2, 3]
     status = [rows[case]["status"] for case in study.cases if case in rows]
     assert status == ["ok", "ok", "skipped"]
@@ -224,7 +224,7 @@ def test_series_that_reach_the_largest_sizes_run_first(tmp_path):
     study = read_study(written(tmp_path, text + short + long))
     for at_once, families in ((1, "llpp"), (2, "lplp")):
         submit, ran = fake(lambda case: "ok")
-        assert len(dict(Progress(study, tmp_path, {}).rows(submit, at_once))) == 4
+        assert len(dict(CaseQueue(study, tmp_path, {}).rows(submit, at_once))) == 4
         assert "".join(case.series.family[0] for case in ran) == families
 
 

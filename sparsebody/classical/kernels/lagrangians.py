@@ -74,7 +74,7 @@ def _add_link(
     H: FloatArray,
     h: FloatArray,
 ) -> None:
-    """Add what link j contributes: Tr(dW_i J dW_k'), Tr(dW_i J ddW_kl') qd_k qd_l, -m g' dW_i r."""
+    """Add the terms of link j: Tr(dW_i J dW_k'), Tr(dW_i J ddW_kl') qd_k qd_l, -m g' dW_i r."""
     i, J, r = j, links.pseudo_inertia[j], center_of_mass(links, j)
     while i >= 0:
         k = j
@@ -95,13 +95,13 @@ def waters(links: Links, motion: Motion) -> FloatArray:
     """Return tau_i (n,), the sums of Tr(dW_j/dq_i J_j ddW_j') - m_j g' dW_j/dq_i r_j over j."""
     n, dtype = links.parent.size, motion.qd.dtype
     A, own, ddW = _outwards(links, motion)
-    tau, by_q = np.zeros(n, dtype), np.empty((n, n, 4, 4), dtype)  # dW_j/dq_i
+    tau, dW_dq = np.zeros(n, dtype), np.empty((n, n, 4, 4), dtype)  # dW_j/dq_i
     for j in range(n):
         i, r = j, center_of_mass(links, j)
         while i >= 0:
-            by_q[j, i] = own[j] if i == j else by_q[links.parent[j], i] @ A[j]
-            tau[i] += np.trace(by_q[j, i] @ links.pseudo_inertia[j] @ ddW[j].T)
-            tau[i] -= links.mass[j] * (motion.gravity @ (by_q[j, i] @ r)[:3])
+            dW_dq[j, i] = own[j] if i == j else dW_dq[links.parent[j], i] @ A[j]
+            tau[i] += np.trace(dW_dq[j, i] @ links.pseudo_inertia[j] @ ddW[j].T)
+            tau[i] -= links.mass[j] * (motion.gravity @ (dW_dq[j, i] @ r)[:3])
             i = links.parent[i]
     return tau
 
@@ -194,10 +194,10 @@ def _rotations_outwards(links: Links, motion: Motion) -> tuple[FloatArray, Float
             ddW[i] = ddW[p] @ R
         if links.revolute[i]:
             ddW[i] += dW[i] @ Q * (2 * qd)  # 2 dW_p/dt dR/dt, with dW = dW_p/dt R
-            by_q = W[i] @ Q
-            dW[i] += by_q * qd
-            ddW[i] += by_q @ Q * (qd * qd)
-            ddW[i] += by_q * qdd
+            dW_dq = W[i] @ Q
+            dW[i] += dW_dq * qd
+            ddW[i] += dW_dq @ Q * (qd * qd)
+            ddW[i] += dW_dq * qdd
         else:
             acceleration[i] += dW[i, :, 2] * (2 * qd) + W[i, :, 2] * qdd
     return W, ddW, acceleration

@@ -235,7 +235,7 @@ def _layout(source: RobotSource, body: int, joints: list[FileJoint]) -> Layout:
 
 
 def _single(joint_type: types.JointType) -> Callable[[list[FileJoint]], Layout]:
-    """Return what makes one joint of the file a joint of this type."""
+    """Return the function that makes one joint of the file a joint of this type."""
 
     def layout(joints: list[FileJoint]) -> Layout:
         (joint,) = joints
@@ -246,9 +246,9 @@ def _single(joint_type: types.JointType) -> Callable[[list[FileJoint]], Layout]:
     return layout
 
 
-def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
+def _hinge_and_slide(joints: list[FileJoint]) -> Layout | None:
     """Cylindrical if the axes are parallel, otherwise planar with one translation fixed."""
-    hinge, slide = _of("hinge", joints)[0], _of("slide", joints)[0]
+    hinge, slide = _of_kind("hinge", joints)[0], _of_kind("slide", joints)[0]
     along = float(hinge.body_axis @ slide.body_axis)
     if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= tolerances.AXIS_TOLERANCE:
         coordinates = {hinge.index: (0, 1.0), slide.index: (1, float(np.sign(along)))}
@@ -281,7 +281,7 @@ def _two_hinges(joints: list[FileJoint]) -> Layout | None:
 
 def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
     """Planar, in the plane of the parent where the slides come first, else in that of the body."""
-    hinge, (first, second) = _of("hinge", joints)[0], _of("slide", joints)
+    hinge, (first, second) = _of_kind("hinge", joints)[0], _of_kind("slide", joints)
     if joints[1] is hinge or not _perpendicular(joints):
         return None
     sign = -1.0 if joints[0] is hinge else 1.0
@@ -293,7 +293,7 @@ def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
 
 def _ball_and_slides(joints: list[FileJoint]) -> Layout | None:
     """A point on a line or a plane, of the parent where the slides come first, else of the body."""
-    (ball,), slides = _of("ball", joints), _of("slide", joints)
+    (ball,), slides = _of_kind("ball", joints), _of_kind("slide", joints)
     is_reversed = joints[0] is ball
     if not (is_reversed or joints[-1] is ball) or not _perpendicular(slides):
         return None
@@ -313,8 +313,8 @@ def _three_hinges(joints: list[FileJoint]) -> Layout | None:
     return None if center is None else Layout(types.Spherical(), center)
 
 
-def _slides_and_turns(joints: list[FileJoint]) -> Layout | None:
-    fits = _perpendicular(_of("slide", joints)) and _perpendicular(_of("hinge", joints))
+def _hinges_and_slides(joints: list[FileJoint]) -> Layout | None:
+    fits = _perpendicular(_of_kind("slide", joints)) and _perpendicular(_of_kind("hinge", joints))
     return Layout(types.Free(), joints[-1].anchor) if fits else None
 
 
@@ -323,19 +323,19 @@ COMBINATIONS: dict[str, Callable[[list[FileJoint]], Layout | None]] = {
     "slide": _single(types.Prismatic()),
     "ball": _single(types.Spherical()),
     "free": _single(types.Free()),
-    "hinge slide": _turn_and_slide,
+    "hinge slide": _hinge_and_slide,
     "hinge hinge": _two_hinges,
     "slide slide": _two_slides,
     "hinge slide slide": _hinge_and_two_slides,
     "hinge hinge hinge": _three_hinges,
     "ball slide": _ball_and_slides,
     "ball slide slide": _ball_and_slides,
-    "ball slide slide slide": _slides_and_turns,
-    "hinge hinge hinge slide slide slide": _slides_and_turns,
+    "ball slide slide slide": _hinges_and_slides,
+    "hinge hinge hinge slide slide slide": _hinges_and_slides,
 }
 
 
-def _of(kind: str, joints: list[FileJoint]) -> list[FileJoint]:
+def _of_kind(kind: str, joints: list[FileJoint]) -> list[FileJoint]:
     return [joint for joint in joints if joint.kind == kind]
 
 

@@ -5,7 +5,7 @@ outside D at zero. Those of a spanning tree do it for all, so 6 - d rows of a jo
 loop are redundant, at every pose. Classes overlap, and one joint can close loops in several: then
 its bodies move within the intersection. All trees take joints in the same order (fixed ones,
 prismatic ones, others from the world outwards), so what a loop joint can leave out depends on
-earlier joints only, and nothing is left out that something else was left out for.
+earlier joints only: no two joints leave out rows because of each other.
 
 Bodies in a class with the world move within its subgroup about the world. An element of a class is
 fixed in each of its bodies, so that their possible twists are constant in body coordinates: the
@@ -360,8 +360,8 @@ def elements_on_bodies(
 
 
 FREE = -1
+# Bodies do not rotate; integrators of finite order drift from that.
 KEEP_DIRECTIONS = (Kind.RIGID, Kind.LINE_TRANSLATION, Kind.PLANE_TRANSLATION, Kind.TRANSLATION)
-# Integrators of finite order lose these.
 
 
 @dataclass(frozen=True, eq=False)

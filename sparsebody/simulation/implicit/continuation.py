@@ -25,7 +25,8 @@ from sparsebody.simulation.implicit.step_equations import scaled_solver
 from sparsebody.simulation.trajectory import Trajectory
 from sparsebody.simulation.trajectory_files import recorded
 
-_MOST_CORRECTIONS = 12  # Newton iterations of a point
+_MOST_CORRECTIONS = 12  # Newton iterations of a point on the path
+_MOST_DAMPED_CORRECTIONS = 72  # of the first point, and of the last
 _FEW_ITERATIONS, _MANY_ITERATIONS = 4, 8  # iterations after which steps become longer, or shorter
 _LEAST_STEP = 1e-6  # step, of the first one
 # Change of the step that locates a fold or a bifurcation, of the first one
@@ -151,7 +152,7 @@ class _Walk:
 
         (1/n) sum(|d_angular|^2 + |d_linear|^2 / length^2) / s^2 + dp^2 / step^2,
 
-    where s makes both parts equal at the beginning of the path, so that poses count later.
+    where s makes both parts equal at the beginning of the path: at a fold, dp is zero.
     """
 
     def __init__(self, equations: StaticEquations, step: float, ends: tuple[float, float]) -> None:
@@ -177,7 +178,8 @@ class _Walk:
         if plane is not None:
             across = self._weight * plane
         last, total = np.inf, np.zeros(len(across))
-        for iteration in range(1, _MOST_CORRECTIONS + (plane is None) * 60):
+        most = _MOST_DAMPED_CORRECTIONS if plane is None else _MOST_CORRECTIONS
+        for iteration in range(1, most + 1):
             residual = equations.evaluate(point)
             change = -self._bordered(point, across, np.append(residual, 0.0))
             turn, move = equations.size(change)
@@ -250,10 +252,10 @@ class _Walk:
                 length = sign * (self._stop - point.parameter) / rate
             following, next_tangent, reach, length = self._step(point, tangent, length)
             unstable.append(self.n_unstable(following))
-            begins_at = len(points) == 1 and bool(special)
+            leaves_bifurcation = len(points) == 1 and bool(special)
             n_crossing = abs(unstable[-1] - unstable[-2])
             is_fold = bool(tangent[-1] * next_tangent[-1] < 0.0)
-            if not begins_at and (n_crossing or is_fold):
+            if not leaves_bifurcation and (n_crossing or is_fold):
                 special += self._special(point, tangent, reach, is_fold, n_crossing)
             point, tangent = following, next_tangent
             missing = self._stop - point.parameter
@@ -325,7 +327,7 @@ class _Walk:
         if n_crossing > is_fold:
             location = self._located(point, tangent, reach, self._nearest_eigenvalue)
             modes = self._modes(location, n_crossing + 3)
-            critical = np.argsort(np.abs(modes.square))[:n_crossing]  # the stiffness is zero along
+            critical = np.argsort(np.abs(modes.square))[:n_crossing]  # least stiff
             yield SpecialPoint(
                 "bifurcation", location.parameter, location.state, modes.mode[critical], location
             )

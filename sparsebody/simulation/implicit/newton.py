@@ -98,7 +98,7 @@ class NewtonMatrix:
         return float(self.length * angle + distance)
 
     def solve_full(self, b: float, c: float) -> None:
-        """Fill them by SuperLU of the matrix with nothing left out."""
+        """Fill `twist` and `multiplier` by SuperLU of the matrix with nothing left out."""
         equations = self._equations
         solve = scaled_lu(equations.matrix(1.0, c, b), self.twist.size)
         rhs = -np.concatenate([equations.force_residual.ravel(), equations.row_residual])
