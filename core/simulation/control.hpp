@@ -25,7 +25,10 @@ struct Control {
   View<double> coordinate;
   View<double, 2> wrench;
 
-  // Adds the wrenches at a state to `load`; returns what the function does. The coordinates are filled before.
+  static constexpr int not_finite = -1;
+
+  // Adds the wrenches at a state to `load`; returns what the function does, or `not_finite` if a wrench is not, though the
+  // velocities are. The coordinates are filled before.
   int add_wrenches(double time, const model::BodyMotions& bodies, View<double, 2> load) const {
     std::copy(bodies.position.begin(), bodies.position.end(), position.begin());
     std::copy(bodies.orientation.begin(), bodies.orientation.end(), orientation.begin());
@@ -34,8 +37,12 @@ struct Control {
     const int failure = reinterpret_cast<ControlFunction>(function)(
         time, position.rows(), position.data(), orientation.data(), velocity.data(), coordinate.data(), wrench.data(),
         reinterpret_cast<void*>(data));
-    for (Index k = 0; k < load.size(); ++k) load.data()[k] += wrench.data()[k];
-    return failure;
+    double excess = 0.0, excess_of_state = 0.0;  // x - x is zero unless x is infinite or NaN
+    for (Index k = 0; k < load.size(); ++k) {
+      const double x = wrench.data()[k], v = velocity.data()[k];
+      load.data()[k] += x, excess += x - x, excess_of_state += v - v;
+    }
+    return failure == 0 && excess != 0.0 && excess_of_state == 0.0 ? not_finite : failure;
   }
 };
 

@@ -16,7 +16,6 @@ conventions of scipy.integrate.solve_ivp.
 """
 
 import ctypes
-import math
 import signal
 import threading
 import time
@@ -28,6 +27,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import is_plain
 from sparsebody.equations.system_motion import checked_vectors
@@ -78,16 +78,15 @@ class ControlArguments:
         shapes = (n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),), (n, 6)
         position, orientation, velocity, coordinate, wrench = map(np.zeros, shapes)
         self.memory = position, orientation, velocity, coordinate, wrench
-        self._numbers = wrench.reshape(-1)
         self._error: BaseException | None = None
         if isinstance(control, CompiledControl):
             address, data = control.address, control.data
         else:
-            self._function = CONTROL_FUNCTION(self._fill)
-            address, data = ctypes.cast(self._function, ctypes.c_void_p).value or 0, 0
+            self._function = self._fill
+            address, data = simulation.python_control(self._function)
         self.function = address, data
 
-    def _fill(self, time: float, *_: object) -> int:
+    def _fill(self, time: float) -> int:
         position, orientation, velocity, coordinate, wrench = self.memory
         try:
             state = State(
@@ -97,9 +96,6 @@ class ControlArguments:
             if not is_plain(force, wrench.shape):
                 force = checked_vectors(self._system, force, CONTROL_WRENCH)
             wrench[:] = force
-            may_be_none = not math.isfinite(self._numbers @ self._numbers)  # much sooner than sums
-            if may_be_none and np.isfinite(velocity).all():  # else the motion blew up
-                checked_vectors(self._system, force, CONTROL_WRENCH)
         except BaseException as error:
             self._error = error
             return 1
@@ -114,6 +110,7 @@ class ControlArguments:
     def raise_failure(self, time: float) -> None:
         """Raise the error that ended the newest call."""
         self.raise_error()
+        checked_vectors(self._system, self.memory[-1], CONTROL_WRENCH)
         if isinstance(self._control, CompiledControl):
             self._control.check(1, time)
 
