@@ -361,13 +361,13 @@ def choose_in_cluster(
     def n_removed(choices: Choices) -> int:
         return sum(choice.relaxation.n_removed for choice in choices)
 
-    order, found = np.arange(len(joints)), list[Choices]()
+    order, best = np.arange(len(joints)), list[Choices]()
     for may_remove in (False, True):
-        found += [greedy(sequence, may_remove) for sequence in (order, order[::-1])]
-        found.sort(key=lambda choices: (size - n_removed(choices), len(choices)))
-        if size > MOST_REMOVAL_ROWS and n_removed(found[0]) == size:
+        best += [greedy(sequence, may_remove) for sequence in (order, order[::-1])]
+        best.sort(key=lambda choices: (size - n_removed(choices), len(choices)))
+        if size > MOST_REMOVAL_ROWS and n_removed(best[0]) == size:
             break
-    return found[:2]
+    return best[:2]
 
 
 def choices_by_loop(

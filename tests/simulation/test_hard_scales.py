@@ -133,8 +133,8 @@ def test_a_singular_start_is_told_of_in_metres_and_in_kilometres(method):
                     method=method)
         for size in (1.0, 1024.0)
     )  # fmt: skip
-    told = [[(event.kind, event.time) for event in run.events] for run in (metres, kilometres)]
-    assert told[0] == told[1]
+    events = [[(event.kind, event.time) for event in run.events] for run in (metres, kilometres)]
+    assert events[0] == events[1]
     assert "rows depend on others at this pose" in kilometres.events[0].message
     np.testing.assert_array_equal(kilometres.position, 1024.0 * metres.position)
 

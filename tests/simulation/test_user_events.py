@@ -73,13 +73,13 @@ def test_adaptive_steps_find_all_events_between_two_records(method):
         return float(state.position[0, 0])
 
     lowest.change = lambda time, state: state.with_(velocity=-0.9 * state.velocity)
-    system, found = sb.build("pendulum").compile(), []
+    system, runs = sb.build("pendulum").compile(), []
     for options in ({"step": 2e-3, "method": "rk4"}, {"step": "auto", "method": method}):
         record = sb.Recording(step=2.0)
         run = sb.simulate(system, duration=6.0, events=lowest, record=record, **options)
-        found.append((times(run), run.position[-1, 0]))
-    assert len(found[0][0]) == 5
-    for exact, adaptive in zip(*found, strict=True):
+        runs.append((times(run), run.position[-1, 0]))
+    assert len(runs[0][0]) == 5
+    for exact, adaptive in zip(*runs, strict=True):
         np.testing.assert_allclose(adaptive, exact, atol=1e-3)
 
 
