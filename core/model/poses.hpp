@@ -53,22 +53,39 @@ struct Poses {
   }
 };
 
+// The cosine of half an angle, and its sine over the angle, from the square of half the angle.
+SB_INLINE void half_angle(double square, double& cosine, double& sine_ratio) {
+  const double half = std::sqrt(square);
+  cosine = std::cos(half), sine_ratio = half > 0.0 ? 0.5 * std::sin(half) / half : 0.5;
+}
+SB_INLINE void half_angle(const Lanes& square, Lanes& cosine, Lanes& sine_ratio) {
+  if (all_less(square, Lanes(1e-4))) {  // series, to rounding
+    const Lanes one(1.0);
+    const auto series = [&](double first, double a, double b, double c) SB_UNROLL {
+      return Lanes(first) - Lanes(1.0 / a) * square * (one - Lanes(1.0 / b) * square * (one - Lanes(1.0 / c) * square));
+    };
+    cosine = series(1.0, 2.0, 12.0, 30.0), sine_ratio = series(0.5, 12.0, 20.0, 42.0);
+    return;
+  }
+  double of[3][n_lanes];
+  square.v.store(of[0]);
+  for (int k = 0; k < n_lanes; ++k) half_angle(of[0][k], of[1][k], of[2][k]);
+  cosine = Vec<n_lanes>::load(of[1]), sine_ratio = Vec<n_lanes>::load(of[2]);
+}
+
 // x + R u and q exp(w) of small twists (w, u) in body coordinates.
 inline void displace(View<const double, 2> position, View<const double, 2> orientation, View<const double, 2> twist,
                      Poses& moved) {
-  for (Index i = 0; i < position.rows(); ++i) {
-    const auto [w, u] = Motion<double>::load(&twist(i, 0));
-    (Vec3<double>::load(&position(i, 0)) + rotation_of(orientation, i) * u).store(&moved.position(i, 0));
-    const double x = 0.25 * dot(w, w);  // the square of half the angle
-    double c, s;                        // its cosine, and its sine over the angle
-    if (x < 1e-4) {
-      c = 1.0 - x / 2.0 * (1.0 - x / 12.0 * (1.0 - x / 30.0));
-      s = 0.5 - x / 12.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0));
-    } else {
-      c = std::cos(std::sqrt(x)), s = 0.5 * std::sin(std::sqrt(x)) / std::sqrt(x);
-    }
-    multiply_quaternion(&orientation(i, 0), c, s * w, &moved.orientation(i, 0));
-    normalize_quaternion(&moved.orientation(i, 0));
+  for (Index b = 0; b < n_blocks(position.rows()); ++b) {
+    Lanes x[3], q[4], v[6], c, s, turned[4];
+    load_lanes<3>(position, b, x), load_lanes<4>(orientation, b, q), load_lanes<6>(twist, b, v);
+    const auto [w, u] = Motion<Lanes>::load(v);
+    (Vec3<Lanes>::load(x) + Mat3<Lanes>::from_quaternion(q[0], q[1], q[2], q[3]) * u).store(x);
+    half_angle(Lanes(0.25) * dot(w, w), c, s);
+    multiply_quaternion(q, c, s * w, turned);
+    const Lanes scale = inverse_sqrt(turned[0] * turned[0] + turned[1] * turned[1] + turned[2] * turned[2] + turned[3] * turned[3]);
+    for (Lanes& number : turned) number = scale * number;
+    store_lanes<3>(x, moved.position.view(), b), store_lanes<4>(turned, moved.orientation.view(), b);
   }
 }
 inline Poses displaced(View<const double, 2> position, View<const double, 2> orientation,

@@ -15,31 +15,15 @@ SB_INLINE void store(const Lanes* numbers, double (*block)[n_lanes]) {
   unrolled<0, n>([&](auto a) SB_UNROLL { numbers[a].v.store(block[a]); });
 }
 
-// f(rows) for the rows of an array that begin four bodies, the last one in place of missing ones.
-template <class T, class F>
-SB_INLINE void with_rows(View<T, 2> array, Index block, F f) {
-  const Index first = n_lanes * block, last = array.rows() - 1;
-  const auto row = [&](Index lane) SB_UNROLL { return array.data() + std::min(first + lane, last) * array.shape(1); };
-  f({row(0), row(1), row(2), row(3)});
-}
-template <int n>
-SB_INLINE void load(View<const double, 2> array, Index block, Lanes* numbers) {
-  with_rows(array, block, [&](const double* const (&rows)[n_lanes]) SB_UNROLL { load_lanes<n>(rows, numbers); });
-}
-template <int n>
-SB_INLINE void store(const Lanes* numbers, View<double, 2> array, Index block) {
-  with_rows(array, block, [&](double* const (&rows)[n_lanes]) SB_UNROLL { store_lanes<n>(numbers, rows); });
-}
-
 // y' and y'' of four bodies.
 struct Derivatives {
   Lanes rate[7], curvature[7];
 
   SB_INLINE Derivatives(const model::BodyMotions& bodies, View<const double, 2> acceleration, Index block) {
     Lanes q[4], v[6], a[6];
-    load<4>(bodies.orientation, block, q);
-    load<6>(bodies.velocity, block, v);
-    load<6>(acceleration, block, a);
+    load_lanes<4>(bodies.orientation, block, q);
+    load_lanes<6>(bodies.velocity, block, v);
+    load_lanes<6>(acceleration, block, a);
     model::differentiate(q, Motion<Lanes>::load(v), Motion<Lanes>::load(a), rate, curvature);
   }
 };
@@ -62,7 +46,7 @@ void StageCurves::begin(const model::BodyMotions& start, View<const double, 2> a
   blocks_.resize(std::max(Index(blocks_.size()), n_curves_ * n_blocks_));
   for (Index b = 0; b < n_blocks_; ++b) {
     Lanes y[7];
-    load<3>(start.position, b, y), load<4>(start.orientation, b, y + 3);
+    load_lanes<3>(start.position, b, y), load_lanes<4>(start.orientation, b, y + 3);
     const Derivatives of(start, acceleration, b);
     store<7>(y, curve(0)[b].of), store<7>(of.rate, curve(1)[b].of), store<7>(of.curvature, curve(2)[b].of);
   }
@@ -81,7 +65,7 @@ void StageCurves::move(View<const double> pose, View<const double> rate, double 
     load<7>(curve(0)[b].of, y), load<7>(curve(1)[b].of, dy);
     sum(pose, b, C), sum(rate, b, c);
     model::move(y, dy, C, c, h, end).store(v);
-    store<3>(end, position, b), store<4>(end + 3, orientation, b), store<6>(v, velocity, b);
+    store_lanes<3>(end, position, b), store_lanes<4>(end + 3, orientation, b), store_lanes<6>(v, velocity, b);
   }
 }
 
@@ -90,7 +74,7 @@ Array<double, 2> StageCurves::weighted_sum(View<const double> weight) const {
   for (Index b = 0; b < n_blocks_; ++b) {
     Lanes total[7];
     sum(weight, b, total);
-    store<7>(total, out, b);
+    store_lanes<7>(total, out.view(), b);
   }
   return out;
 }

@@ -11,7 +11,7 @@ namespace sparsebody::simulation {
 class StageCurves {
  public:
   explicit StageCurves(Index n_bodies)
-      : n_bodies_(n_bodies), n_blocks_((n_bodies + n_lanes - 1) / n_lanes), blocks_(usual_curves * n_blocks_) {}
+      : n_bodies_(n_bodies), n_blocks_(n_blocks(n_bodies)), blocks_(usual_curves * n_blocks_) {}
 
   // Begins at the start of a step, with y'' there.
   void begin(const model::BodyMotions& start, View<const double, 2> acceleration);

@@ -1,8 +1,10 @@
 // Four numbers at once, a scalar of vectors and transforms: one of each of four bodies, or joints.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
+#include "base/array.hpp"
 #include "base/vec.hpp"
 
 namespace sparsebody {
@@ -80,5 +82,23 @@ SB_INLINE void store_lanes(const Lanes* numbers, double* const (&of)[n_lanes]) {
   unrolled<0, n / 4>([&](auto k) SB_UNROLL { put(std::integral_constant<int, 4 * k>{}); });
   if constexpr (n % 4 > 0) put(std::integral_constant<int, n - width>{});
 }
+
+// f(rows) for the rows of an array that begin those of four bodies, the last one in place of missing ones.
+template <class T, class F>
+SB_INLINE void with_rows(View<T, 2> array, Index block, F f) {
+  const Index first = n_lanes * block, last = array.rows() - 1;
+  const auto row = [&](Index lane) SB_UNROLL { return array.data() + std::min(first + lane, last) * array.shape(1); };
+  f({row(0), row(1), row(2), row(3)});
+}
+template <int n>
+SB_INLINE void load_lanes(View<const double, 2> array, Index block, Lanes* numbers) {
+  with_rows(array, block, [&](const double* const (&rows)[n_lanes]) SB_UNROLL { load_lanes<n>(rows, numbers); });
+}
+template <int n>
+SB_INLINE void store_lanes(const Lanes* numbers, View<double, 2> array, Index block) {
+  with_rows(array, block, [&](double* const (&rows)[n_lanes]) SB_UNROLL { store_lanes<n>(numbers, rows); });
+}
+// The number of such blocks of four.
+inline Index n_blocks(Index n_bodies) { return (n_bodies + n_lanes - 1) / n_lanes; }
 
 }  // namespace sparsebody
