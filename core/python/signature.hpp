@@ -8,7 +8,7 @@
 namespace sparsebody {
 
 // The words of "name(first, second?)", each ended by a zero: the name, then the arguments. A question mark after an
-// argument of `def_keeping` allows None.
+// argument allows None.
 template <std::size_t length>
 struct Signature {
   char text[length];
@@ -30,6 +30,7 @@ constexpr auto argument() {
   constexpr nb::arg name(signature.text + signature.first[word]);
   if constexpr (is_viewed && signature.may_be_none[word]) return name.noconvert().none();
   else if constexpr (is_viewed) return name.noconvert();
+  else if constexpr (signature.may_be_none[word]) return name.none();
   else return name;
 }
 

@@ -6,7 +6,7 @@ namespace sparsebody {
 using namespace simulation;
 
 template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, LargestErrors, Tableau, Control,
-                Retraction, Pivot, StepStart, StepEnd, StepLimits, StepSequence, BodyInertias> Struct>
+                Retraction, Pivot, StepStart, StepEnd, StepLimits, StepSequence, Ends, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -38,7 +38,8 @@ void bind_steps(nb::module_& m, const char* name) {
   def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, keeps_all, limits, pivot, largest_pivot)">(
       type, &Steps::take_steps,
       "Number of steps taken; whether the next one closes its stages; largest pivot so far; that at the end and its row; "
-      "positions (k, n, 3), orientations, velocities, coordinates and accelerations at the ends of all steps or of the last.");
+      "positions (k, n, 3), orientations, velocities, coordinates, accelerations and no multipliers at the ends of all steps or of "
+      "the last.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Hand over, once: positions, orientations, velocities and accelerations (s, n, 19) of "
                                         "the newest step's stages, the end included, and multipliers (s, n_rows).");

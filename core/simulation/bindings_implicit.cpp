@@ -8,7 +8,8 @@ namespace sparsebody {
 
 using namespace implicit;
 
-template <OneOf<Bodies, Compliance, Start, End, Inputs, Residual, Triplets, AlphaCoefficients, AlphaStart, simulation::Control> Struct>
+template <OneOf<Bodies, Compliance, Start, End, Inputs, Residual, Triplets, AlphaCoefficients, AlphaStart, AlphaJoints, AlphaSteps,
+                Openings, OpeningLimits, StepSize, simulation::Ends, simulation::Control> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -45,6 +46,25 @@ Factorization factorization_of(nb::handle factors) {
             const nb::object solution = factors.attr("unit_solution")(Array<double, 3>(rows), Array<double>(rhs));
             std::ranges::copy(nb::cast<View<const double>>(solution), x.begin());
           }};
+}
+
+// Python functions of such arguments, or None, called with the GIL.
+GeneralizedAlpha::SetInputs set_inputs_by(nb::handle function) {
+  if (function.is_none()) return {};
+  return [function](double time) {
+    const nb::gil_scoped_acquire gil;
+    return nb::cast<bool>(function(time));
+  };
+}
+SolveFull solve_full_by(nb::handle function) {
+  if (function.is_none()) return {};
+  return [function](double b, double c, Correction& correction) {
+    const nb::gil_scoped_acquire gil;
+    const nb::object solution = function(b, c);
+    const auto [twist, multiplier] = nb::cast<std::pair<View<const double, 2>, View<const double>>>(solution);
+    std::ranges::copy(twist, correction.twist.begin());
+    std::ranges::copy(multiplier, correction.multiplier.begin());
+  };
 }
 
 }  // namespace
@@ -93,17 +113,6 @@ void bind_simulation_implicit(nb::module_& m) {
                  View<double> inputs, Index n_unknowns, double length) {
         new (self) Newton(equations, factorization_of(factors), start, end, inputs, n_unknowns, length);
       });
-  def<"begin(b, c, relative_tolerance, accuracy)">(
-      newton, &Newton::begin,
-      "Begin a step with d(dv/dt) = b dy, dv = c dy; errors allowed: relative to the first correction, and [m].");
-  def_kernel<"run()">(
-      newton, [](Newton& self) { return int(self.run()); }, "Iterate; return the status.");
-  def_kernel<"correct(twist, multiplier)">(
-      newton,
-      [](Newton& self, View<const double, 2> twist, View<const double> multiplier) {
-        return int(self.correct(twist, multiplier));
-      },
-      "Add a correction; return the status.");
   def_kernel<"factorize(b, c)">(newton, &Newton::factorize, "Factorize at the present unknowns.");
   def_kernel<"fill_correction(twist, multiplier)">(
       newton,
@@ -121,12 +130,24 @@ void bind_simulation_implicit(nb::module_& m) {
   def<"drop_factors()">(newton, &Newton::drop_factors, "Forget the factors.");
   newton.def_ro("n_iterations", &Newton::n_iterations)
       .def_ro("n_factorizations", &Newton::n_factorizations)
-      .def_ro("contraction", &Newton::contraction)
       .def_ro("size", &Newton::size);
-  newton.attr("GOING_ON") = int(Newton::going_on);
-  newton.attr("CONVERGED") = int(Newton::converged);
-  newton.attr("UNDEFINED") = int(Newton::undefined);
-  newton.attr("WANTS_FULL_MATRIX") = int(Newton::wants_full_matrix);
+  nb::class_<GeneralizedAlpha> alpha(m, "GeneralizedAlpha", "Steps of the generalized-alpha method.");
+  def_keeping<"__init__(coefficients, closes_velocities, equations, newton, start, end, residual, joints, openings, length, "
+             "predictor_tolerance, newton_tolerance)">(
+      alpha, construct<GeneralizedAlpha, const AlphaCoefficients&, bool, Equations&, Newton&, const Start&, const End&,
+                       const Residual&, const AlphaJoints&, const Openings&, double, double, double>);
+  def_kernel<"take_steps(start, time, size, ends, keeps_all, limits, set_inputs?, solve_full?)">(
+      alpha,
+      [](GeneralizedAlpha& self, const AlphaStart& from, double time, const StepSize& size, View<const double> ends,
+         bool keeps_all, const OpeningLimits& limits, nb::handle set_inputs, nb::handle solve_full) {
+        return self.take_steps(from, time, size, ends, keeps_all, limits, set_inputs_by(set_inputs), solve_full_by(solve_full));
+      },
+      "Number of steps taken; status of the next one if it failed, else CONVERGED; positions (k, n, 3), orientations, velocities, "
+      "coordinates, accelerations and multipliers at the ends of all steps or of the last; its algorithmic accelerations; the time "
+      "at which it began, and the multipliers there; the largest error of a joint.");
+  def<"opening()">(alpha, &GeneralizedAlpha::opening, "How far mean loads open joints, relative to the extent; or their work, if larger.");
+  alpha.attr("CONVERGED") = int(Newton::converged);
+  alpha.attr("UNDEFINED") = int(Newton::undefined);
   def<"tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return tangent(y, m); }),
                                 "T(y) m (n, 6), with exp(-y) d exp(y) = T(y) dy.");
   def<"inverse_tangent_products(y, m)">(m, of_twists([](const auto& y, const auto& m) { return inverse_tangent(y, m); }),
@@ -149,11 +170,6 @@ void bind_simulation_implicit(nb::module_& m) {
       "The gradients (n, 6) of f' T(y) m by y.");
   def<"cross_products(v, m)">(m, of_twists([](const auto& v, const auto& m) { return cross(v, m); }),
                               "v x m of motions (n, 6). Featherstone (2008), eq. (2.33).");
-  def<"predict(method, start, h, end)">(
-      m, &predict, "Fill the unknowns at the end; return the largest angular and linear dv/dt.");
-  def<"next_algorithmic_acceleration(method, start, h, end)">(
-      m, &next_algorithmic_acceleration,
-      "Algorithmic accelerations a (n, 6) of the generalized-alpha method at the end.");
 }
 
 }  // namespace sparsebody

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "simulation/constraint_errors.hpp"
 #include "simulation/control.hpp"
 #include "simulation/stage_curves.hpp"
+#include "simulation/step_ends.hpp"
 
 namespace sparsebody::simulation {
 
@@ -179,38 +179,13 @@ struct StepLimits {
   double most_violation;             // of rows that are left out
 };
 
-// Several steps that broke no limits, and the ends of k of them: of all, or of the last one.
+// Several steps that broke no limits, and the ends of all of them, or of the last one.
 struct StepSequence {
   Index n_steps = 0;
   bool starts_closed;  // whether the next step closes its stages
   double largest_pivot;
   Pivot last;          // at the end of the last one
-  Array<double, 3> position, orientation, velocity;  // (k, n, .)
-  Array<double, 2> coordinate;                       // (k, n_coordinates)
-  Array<double, 3> acceleration;
-};
-
-// The numbers of such ends, in memory that is used again.
-struct EndNumbers {
-  std::vector<double> position, orientation, velocity, coordinate, acceleration;
-
-  void clear() {
-    for (auto* numbers : {&position, &orientation, &velocity, &coordinate, &acceleration}) numbers->clear();
-  }
-  void append(const StepEnd& end) {
-    const auto add = [](const auto& from, std::vector<double>& to) { to.insert(to.end(), from.view().begin(), from.view().end()); };
-    add(end.position, position), add(end.orientation, orientation), add(end.velocity, velocity);
-    add(end.coordinate, coordinate), add(end.acceleration, acceleration);
-  }
-  void store(Index n_bodies, Index n_coordinates, StepSequence& to) const {
-    const auto array = [n_bodies](const std::vector<double>& numbers, Index width) {
-      const Index k = Index(numbers.size()) / std::max(n_bodies * width, Index(1));
-      return Array<double, 3>(View<const double, 3>(numbers.data(), {k, n_bodies, width}));
-    };
-    to.position = array(position, 3), to.orientation = array(orientation, 4), to.velocity = array(velocity, 6);
-    to.acceleration = array(acceleration, 6);
-    to.coordinate = Array<double, 2>(View<const double, 2>(coordinate.data(), {to.position.shape(0), n_coordinates}));
-  }
+  Ends ends;
 };
 
 template <class E>
@@ -300,15 +275,14 @@ class ExplicitSteps {
     return end;
   }
 
-  // Takes steps from `time` to `ends` while they break no limits, for at most 20 ms, so that Python can handle signals.
+  // Takes steps from `time` to `ends` while they break no limits, as long as patience lasts.
   // Stages are open; where open stages fail they are closed, in the next step as well. pivot: the smallest at the start;
   // largest_pivot: the largest such one so far.
   StepSequence take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
                     View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
-    constexpr auto patience = std::chrono::milliseconds(20);
     const auto begin = std::chrono::steady_clock::now();
-    StepSequence taken{0, starts_closed, largest_pivot, {}, {}, {}, {}, {}, {}};
+    StepSequence taken{0, starts_closed, largest_pivot, {}, {}};
     StepEnd end;
     ends_.clear();
     while (taken.n_steps < ends.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot)) {
@@ -328,17 +302,20 @@ class ExplicitSteps {
       taken.starts_closed = next.status != StepEnd::closed;
       taken.last = next.last, pivot = next.last.sine, taken.largest_pivot = std::max(pivot, taken.largest_pivot);
       end = std::move(next);
-      if (keeps_all) ends_.append(end);
+      if (keeps_all) append(end);
       from.bodies = {end.position.view(), end.orientation.view(), end.velocity.view()};
       from.coordinate = end.coordinate.view(), from.acceleration = end.acceleration.view();
       if (std::chrono::steady_clock::now() - begin > patience) break;
     }
-    if (!keeps_all && taken.n_steps > 0) ends_.append(end);
-    ends_.store(e_.n_bodies(), from.coordinate.size(), taken);
+    if (!keeps_all && taken.n_steps > 0) append(end);
+    taken.ends = ends_.ends(e_.n_bodies());
     return taken;
   }
 
  protected:
+  void append(const StepEnd& end) {
+    ends_.append({end.position.view(), end.orientation.view(), end.velocity.view()}, end.coordinate, end.acceleration, {});
+  }
   // Begins a step of n_stages stages.
   StepEnd begin(const StepStart& from, Index n_stages) {
     near_ = from.coordinate, is_stopped_ = false;

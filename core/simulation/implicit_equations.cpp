@@ -22,9 +22,6 @@ void by_key(Index n_keys, View<const Index> keys, std::vector<Index>& first, std
   for (Index i = 0; i < keys.size(); ++i) items[next[keys[i]]++] = i;
 }
 
-// The larger number; NaN if one of them is.
-double largest(double a, double b) { return b > a || b != b ? b : a; }
-
 }  // namespace
 
 Equations::Equations(const Bodies& bodies, const model::SystemTables& tables, const Compliance& compliance,
@@ -127,15 +124,10 @@ void Equations::add_body_forces() {
   }
 }
 
-std::pair<double, double> Equations::correct(double b, double c, View<const double, 2> twist,
-                                             View<const double> multiplier) {
-  double angle = 0.0, distance = 0.0;
+void Equations::correct(double b, double c, View<const double, 2> twist, View<const double> multiplier) {
   for (Index i = 0; i < n_bodies(); ++i) {
-    const Twist d = Twist::load(&twist(i, 0));
-    angle = largest(angle, dot(d.angular, d.angular));
-    distance = largest(distance, dot(d.linear, d.linear));
     double change[6];
-    inverse_tangent(Twist::load(&end_.displacement(i, 0)), d).store(change);
+    inverse_tangent(Twist::load(&end_.displacement(i, 0)), Twist::load(&twist(i, 0))).store(change);
     for (int a = 0; a < 6; ++a) {
       end_.displacement(i, a) += change[a];
       end_.velocity(i, a) += c * change[a];
@@ -143,7 +135,6 @@ std::pair<double, double> Equations::correct(double b, double c, View<const doub
     }
   }
   for (Index k = 0; k < n_rows_; ++k) end_.multiplier[k] += multiplier[k];
-  return {std::sqrt(angle), std::sqrt(distance)};
 }
 
 void Equations::velocity_errors(View<const double> prescribed_rate, View<double> error) {

@@ -131,9 +131,8 @@ class Equations {
   void subtract_remainder(View<const double> x, View<const double> rhs, View<double> refined_rhs) const;
   // Turns a solution in these units into twists (n, 6) and changes of the multipliers (n_rows,).
   void to_correction(View<const double> x, View<double, 2> twist, View<double> multiplier) const;
-  // Adds a correction to displacements, velocities, accelerations and multipliers. Returns the largest angle and
-  // distance [rad, m] in it.
-  std::pair<double, double> correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
+  // Adds a correction to displacements, velocities, accelerations and multipliers.
+  void correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
   // Adds the whole [J A'; A -C] as K + c D + b M. Rows of elements are the derivatives of their residuals; so are those
   // of joints if `exact_rows`, in place of A, which is the derivative only where joints are closed.
   void assemble(Triplets& out, bool exact_rows);

@@ -105,9 +105,17 @@ void Newton::begin(double b, double c, double relative_tolerance, double accurac
   contraction = size = 0.0;
 }
 
-Newton::Status Newton::run() {
-  Status status = going_on;
-  while (status == going_on) status = equations_.evaluate_with_control() == Equations::defined ? iterate() : undefined;
+Newton::Status Newton::run(const SolveFull& solve_full) {
+  const auto next = [&](Status status) {
+    return status != going_on || equations_.evaluate_with_control() == Equations::defined ? status : undefined;
+  };
+  Status status = next(going_on);
+  while (status == going_on) status = next(iterate());
+  while (status == wants_full_matrix && solve_full) {
+    solve_full(b_, c_, correction_);
+    status = next(correct());
+    if (status == going_on) status = wants_full_matrix;
+  }
   return status;
 }
 
@@ -124,13 +132,23 @@ Newton::Status Newton::iterate() {
   }
   ++n_by_factors_;
   solve();
-  return correct(correction_.twist, correction_.multiplier);
+  return correct();
 }
 
-Newton::Status Newton::correct(View<const double, 2> twist, View<const double> multiplier) {
-  const auto [angle, distance] = equations_.correct(b_, c_, twist, multiplier);
+double Newton::size_of(View<const double, 2> twist) const {
+  double angle = 0.0, distance = 0.0;  // squared; NaN if one of them is
+  const auto larger = [](double a, double b) { return b > a || b != b ? b : a; };
+  for (Index i = 0; i < twist.rows(); ++i) {
+    const auto d = Motion<double>::load(&twist(i, 0));
+    angle = larger(angle, dot(d.angular, d.angular)), distance = larger(distance, dot(d.linear, d.linear));
+  }
+  return length_ * std::sqrt(angle) + std::sqrt(distance);
+}
+
+Newton::Status Newton::correct() {
+  equations_.correct(b_, c_, correction_.twist, correction_.multiplier);
   const double last = size;
-  size = length_ * angle + distance;
+  size = size_of(correction_.twist);
   if (!(size < largest_correction * length_)) return diverged;
   contraction = last > 0.0 ? size / last : 0.0;
   if (n_iterations == 0) goal_ = std::max(relative_tolerance_ * size, rounding_error_);

@@ -23,6 +23,9 @@ struct Correction {
   Array<double> multiplier;  // (n_rows,)
 };
 
+// Solves for a correction with nothing left out, by d(dv/dt) = b dy and dv = c dy.
+using SolveFull = std::function<void(double b, double c, Correction& correction)>;
+
 class Newton {
  public:
   enum Status { going_on, converged, diverged, undefined, wants_full_matrix };
@@ -35,13 +38,9 @@ class Newton {
   // Begins a step with d(dv/dt) = b dy and dv = c dy. It converges at an error of relative_tolerance times the first
   // correction, which measures the predictor's error, or, where that takes many iterations, below `accuracy` [m].
   void begin(double b, double c, double relative_tolerance, double accuracy);
-  // Iterates to convergence or failure: undefined where the residuals are not defined, wants_full_matrix where factors of the matrix
-  // without the couplings R converge too slowly.
-  Status run();
-  // Corrects the unknowns once, for the newest residuals.
-  Status iterate();
-  // Adds a correction, and estimates from its size the error that remains.
-  Status correct(View<const double, 2> twist, View<const double> multiplier);
+  // Iterates to convergence or failure: undefined where the residuals are not defined. Where factors of the matrix without
+  // the couplings R converge too slowly, by those of the full matrix, or wants_full_matrix if there are none.
+  Status run(const SolveFull& solve_full);
 
   // Factorizes at the present unknowns.
   void factorize(double b, double c);
@@ -53,11 +52,17 @@ class Newton {
   // Makes the factors again that were made at such a point.
   void factorize_at(View<const double> point);
   void drop_factors() { point_[0] = 0.0; }
+  // The largest angle and distance of twists (n, 6) as one [m].
+  double size_of(View<const double, 2> twist) const;
 
   Index n_iterations = 0, n_factorizations = 0;  // of the step
   double contraction = 0.0, size = 0.0;          // of the last iteration; of its correction [m]
 
  private:
+  // Corrects the unknowns once, for the newest residuals.
+  Status iterate();
+  // Adds the correction, and estimates from its size the error that remains.
+  Status correct();
   template <class F>
   void for_point(F f);  // f(array) of all that factors depend on
 

@@ -33,7 +33,7 @@ from sparsebody.simulation.implicit import collocation, implicit_stepper, newton
 from sparsebody.simulation.implicit import generalized_alpha as alpha
 from sparsebody.simulation.implicit.collocation import CollocationState, CollocationStepper
 from sparsebody.simulation.stepper import carried
-from sparsebody.simulation.stepping import Checkpoint, Problem
+from sparsebody.simulation.stepping import Checkpoint, Ends, Problem
 
 Now = TypeVar("Now", bound=step_equations.Newest)
 Part = TypeVar("Part", bound=Any)  # a step, which has an end
@@ -84,6 +84,10 @@ class StepTape(implicit_stepper.HalvedSteps[Now], Generic[Now, Part]):
         state = super().advance(time)
         self.steps.append(self._parts, time, start)
         return state
+
+    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
+        """Take none of several steps at once: each is kept."""
+        return None
 
     def _checkpoint(self) -> Checkpoint:
         here = self.state, self.acceleration, 0, 0.0, self.rank

@@ -169,7 +169,7 @@ class ExplicitSteps:
         poses = state.position, state.orientation, state.velocity
         begin = poses, state.coordinate, acceleration, _NOTHING, _NO_VALUES
         open_stages, closed = self._tableaus
-        n, self.starts_closed, largest_pivot, last, x, q, v, coordinate, a = native.take_steps(
+        n, self.starts_closed, largest_pivot, last, (*arrays, a, _) = native.take_steps(
             *(begin, open_stages, closed, self.starts_closed),
             *(state.time, times, keeps_all, limits),
             *pivots,
@@ -179,7 +179,7 @@ class ExplicitSteps:
         if n == 0:
             return None
         assembler.renew()  # the newest assembly may be that of a further step, which failed
-        states = States(x, q, v, coordinate, times[n - len(a) : n])
+        states = States._make([*arrays, times[n - len(a) : n]])
         return Ends(n, states, a), Pivot(*last), largest_pivot
 
     def native(self, solver: ForwardDynamics) -> Native | None:

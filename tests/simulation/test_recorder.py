@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import time
 from contextlib import contextmanager
 
@@ -98,15 +99,13 @@ def kill_after(moment, system, path, options):
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
-IMPLICIT_PATIENCE = "implicit.implicit_stepper._PATIENCE"
-
-
 @pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(("method", "step"), RUNS)
 @pytest.mark.filterwarnings("ignore:os.fork")  # by JAX, if an earlier test has imported it
 def test_a_killed_run_goes_on_bit_for_bit(method, step, tmp_path, monkeypatch):
-    for seconds in ("callbacks._PERIOD", "trajectory_files._FLUSH_PERIOD", IMPLICIT_PATIENCE):
+    for seconds in ("callbacks._PERIOD", "trajectory_files._FLUSH_PERIOD"):
         monkeypatch.setattr(f"sparsebody.simulation.{seconds}", 0.0)
+    monkeypatch.setattr(sys.modules[sb.simulate.__module__], "_MOST_STEPS", 4)
     opening = "sparsebody.simulation.trajectory_reading.check_readable"
     monkeypatch.setattr(opening, lambda *_: None)  # by another process, which takes a second
     system, path = STIFF_FOUR_BARS, tmp_path / "run.h5"

@@ -98,10 +98,9 @@ class CollocationSteps:
         """
         if not h > 0.0:
             raise SimulationError("steps have become too short")
-        self._now, self._h, self._rates = now, h, []
+        self._now, self._h = now, h
         for node, stage in zip(self.scheme.node, self._stages, strict=True):
             stage.start_from(now.state, time if node == 1.0 else now.state.time + node * h)
-            self._rates.append(stage.prescribed_rates())
         limit = min(accuracy[0], h * accuracy[1])
         for is_coupled in self._attempts():
             self._predict()
@@ -233,7 +232,7 @@ class CollocationSteps:
         stage.displacement[:], stage.velocity[:], stage.acceleration[:] = self._Y[k], V[k], A[k]
         stage.multiplier[:] = self._L[k]
         stage.evaluate()
-        stage.native.velocity_errors(self._rates[k], rate)
+        stage.native.velocity_errors(stage.prescribed_rate, rate)
         return rate
 
     def _residuals(self) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,21 +36,14 @@ from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.equations.system_motion import SystemMotion, padded
 from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import displaced
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
+from sparsebody.simulation.stepping import Ends
 
 # Errors at which Newton's method ends: relative to the predictor's, and, where corrections decrease
 # slowly, relative to h^2 dv/dt
 _PREDICTOR_TOLERANCE, _NEWTON_TOLERANCE = 1e-4, 1e-6
-_ROUNDING_CORRECTION = 1e-13  # relative to the length
-# Iterations that close velocities
-_MOST_ITERATIONS = 20
-# Contractions of Newton's method for velocities: up to which factors are reused, and above which
-# rounding limits it
-_FAST_CONTRACTION, _SLOW_CONTRACTION = 0.2, 0.8
-_NOISE_CORRECTION = 1e-10  # lengths of a correction that may be rounding at singular poses
-_SLOW_ROUND = 0.7  # ratio of successive corrections in `_close` at which it ends
 _DIFFERENCE_TIME = 1e-5  # [s], over which rows are differenced; their rates count by h^2 only
 DIFFERENCE_SHARE = 0.1  # of a step, over which dv/dt is differenced
 
@@ -89,6 +82,17 @@ class AlphaState(Newest):
     a: FloatArray  # (n_bodies, 6) a_n, the algorithmic acceleration
 
 
+class AlphaSteps(NamedTuple):
+    """Steps of one length."""
+
+    ends: Ends
+    multiplier: FloatArray  # (k, n_rows) at the ends, of all rows
+    newest: AlphaState | None  # None if no step was taken
+    began: tuple[float, FloatArray]  # time [s] and multipliers where the last one began
+    largest_error: float  # C lambda of the joints [m, rad]
+    failure: BaseException | None  # of a further step
+
+
 class GeneralizedAlpha:
     """Steps of the generalized-alpha method, by Newton's matrix on the same arrays.
 
@@ -96,147 +100,93 @@ class GeneralizedAlpha:
     resolve vanish in one of them) to 1 (none does).
     """
 
+    closes_velocities = False
+
     def __init__(
-        self, equations: StepEquations, matrix: NewtonMatrix, spectral_radius: float
+        self,
+        equations: StepEquations,
+        matrix: NewtonMatrix,
+        spectral_radius: float,
+        openings: tuple[FloatArray, FloatArray, float, float, float],
     ) -> None:
         self.coefficients = AlphaCoefficients.of(spectral_radius)
-        self._equations, self._matrix, self._newton = equations, matrix, matrix.native
-
-    def step(
-        self, start: AlphaState, h: float, time: float, with_full_matrix: bool = False
-    ) -> AlphaState:
-        """Return the state after a step of `h` [s], at `time`.
-
-        Where Newton's method converges slowly by the factors, the full matrix is factorized
-        instead if `with_full_matrix`, at a higher cost. Raises SimulationError if it does not
-        converge.
-        """
-        equations, velocity = self._equations, start.state.velocity
-        values = velocity, start.acceleration, start.a, start.multiplier
-        equations.start_from(start.state, time)
-        angular, linear = native.predict(self.coefficients, values, h, equations.end)
-        acceleration = self._matrix.length * angular + linear
-        accuracy = (
-            _NEWTON_TOLERANCE * h * h * acceleration + _ROUNDING_CORRECTION * self._matrix.length
+        self._equations, self._matrix = equations, matrix
+        compliance = equations.compliance.diagonal
+        self._native = native.GeneralizedAlpha(
+            *(self.coefficients, self.closes_velocities, equations.native, matrix.native),
+            *(equations.start, equations.end, equations.residual),
+            *((compliance, equations.reference, equations.prescribed_rate), openings),
+            *(matrix.length, _PREDICTOR_TOLERANCE, _NEWTON_TOLERANCE),
         )
-        self._solve(h, accuracy, with_full_matrix)
-        return AlphaState(
-            equations.state(),
-            equations.acceleration.copy(),
-            equations.multiplier.copy(),
-            native.next_algorithmic_acceleration(self.coefficients, values, h, equations.end),
-        )
+        self.opening = self._native.opening
 
-    def _solve(self, h: float, accuracy: float, with_full_matrix: bool) -> None:
-        """Iterate until errors are far smaller than the predictor's.
+    def take_steps(
+        self,
+        start: AlphaState,
+        h: float,
+        times: FloatArray,
+        limits: tuple[float, float],
+        keeps_all: bool = False,
+        with_full_matrix: bool = False,
+    ) -> AlphaSteps:
+        """Take steps of `h` [s] to some times, up to one that fails.
 
-        Where corrections decrease slowly, until they are smaller than `accuracy` [m].
+        Also up to one after which joints are open beyond `limits`: of an error [m, rad], and of
+        `opening`; and for 20 ms. Where Newton's method converges slowly by the factors, the full
+        matrix is factorized instead if `with_full_matrix`, at a higher cost.
         """
-        newton, coefficients = self._newton, self.coefficients.of_newton(h)
-        newton.begin(*coefficients, _PREDICTOR_TOLERANCE, accuracy)
-        status = newton.run()
-        if status == newton.UNDEFINED:
-            self._equations.check()
-        while status == newton.WANTS_FULL_MATRIX and with_full_matrix:
-            self._matrix.solve_full(*coefficients)
-            status = newton.correct(self._matrix.twist, self._matrix.multiplier)
-            if status == newton.GOING_ON:
-                self._equations.evaluate()
-                status = newton.WANTS_FULL_MATRIX
-        if status != newton.CONVERGED:
-            newton.drop_factors()
-            raise SimulationError(
-                f"Newton's method does not converge (correction {newton.size:.1e} m after "
-                f"{newton.n_iterations + 1} iterations); take smaller steps"
-            )
+        state, equations = start.state, self._equations
+        n, status, ends, a, time, before, largest_error = self._native.take_steps(
+            (
+                *(state.position, state.orientation, state.velocity, state.coordinate),
+                *(start.acceleration, start.multiplier, start.a),
+            ),
+            *(state.time, (h, *self.coefficients.of_newton(h)), times, keeps_all, limits),
+            None if equations.has_constant_inputs else equations.set_inputs,
+            self._matrix.solve_full if with_full_matrix else None,
+        )
+        *arrays, acceleration, multiplier = ends
+        states = States._make([*arrays, times[n - len(acceleration) : n]])
+        newest = None
+        if n > 0:
+            newest = AlphaState(states.at(-1), acceleration[-1], multiplier[-1], a)
+        steps = Ends(n, states, acceleration), multiplier, newest
+        return AlphaSteps(*steps, (time, before), largest_error, self._failure(status))
+
+    def _failure(self, status: int) -> BaseException | None:
+        """Return the error of the newest step."""
+        if status == self._native.CONVERGED:
+            return None
+        if status == self._native.UNDEFINED:
+            try:
+                self._equations.check()
+            except BaseException as error:  # of a control, or a function of time
+                return error
+        newton = self._matrix.native
+        return SimulationError(
+            f"Newton's method does not converge (correction {newton.size:.1e} m after "
+            f"{newton.n_iterations + 1} iterations); take smaller steps"
+        )
 
 
 class StabilizedAlpha(GeneralizedAlpha):
-    """Steps of index 2, stabilized: rigid joints close in positions and velocities.
+    """Steps of index 2, stabilized: rigid joints close in positions and velocities."""
 
-        y = h v_0 + h^2 ((1/2 - beta) a_0 + beta a_1) - x,  J x + A' mu = 0,  delta = 0,  A v = k,
+    closes_velocities = True
 
-    with x of the order of the error. Arnold, Brüls and Cardona (2015), Numer. Math. 129:149. Both
-    multipliers have the same small compliance, so that rows may depend on each other; Newton's
-    method closes positions by y with its rates, whose rows A are exact where these lose rank.
-    """
-
-    def __init__(
-        self, equations: StepEquations, matrix: NewtonMatrix, spectral_radius: float, step: float
-    ) -> None:
-        super().__init__(equations, matrix, spectral_radius)
-        self._first = copy.deepcopy(equations.compliance)
+    def __init__(self, *arguments: Any, step: float) -> None:
+        super().__init__(*arguments)
+        self._first = copy.deepcopy(self._equations.compliance)
         self._first_b = self.coefficients.of_newton(step)[0]
 
     def scale_compliance(self, b: float) -> None:
         """Make it the same part of b^-1 M^-1 as in the first step."""
         self._equations.compliance.set_to(self._first, self._first_b / b)
 
-    def _solve(self, h: float, accuracy: float, with_full_matrix: bool) -> None:
-        equations = self._equations
+    def take_steps(self, start: AlphaState, h: float, *arguments: Any) -> AlphaSteps:
+        """Take steps of `h` [s], by a compliance for these."""
         self.scale_compliance(self.coefficients.of_newton(h)[0])
-        n, C = len(equations.reference), equations.compliance.diagonal
-        equations.reference[:] = equations.multiplier[:n]
-        if with_full_matrix:
-            accuracy = max(accuracy, _NOISE_CORRECTION * self._matrix.length)
-        self._close(h, accuracy, with_full_matrix)
-        # Less self-equilibrated multipliers of dependent rows, (C + A J^-1 A')^-1 C lambda
-        equations.force_residual[:], equations.row_residual[:] = 0.0, 0.0
-        equations.row_residual[:n] = C * equations.multiplier[:n]
-        self._matrix.solve()
-        equations.multiplier[:n] -= self._matrix.multiplier[:n]
-
-    def _close(self, h: float, accuracy: float, with_full_matrix: bool) -> None:
-        """Close positions and velocities in turn, as long as that makes corrections smaller."""
-        equations = self._equations
-        unknowns, size = equations.unknowns, np.inf
-        previous: tuple[FloatArray, ...] = ()
-        multiplier = np.zeros(equations.n_rows)  # mu
-        while True:
-            try:
-                super()._solve(h, accuracy, with_full_matrix)
-            except SimulationError:
-                if not previous:
-                    raise
-                for unknown, value in zip(unknowns, previous, strict=True):
-                    unknown[:] = value
-                equations.native.evaluate()
-                return
-            slip = self._close_velocities(h, multiplier)
-            moved = self._matrix.size(equations.displacement - previous[0]) if previous else np.inf
-            last, size = size, slip + moved
-            slow = 0.0 if with_full_matrix else _SLOW_ROUND
-            if size < accuracy or size > slow * last:
-                return
-            previous = tuple(unknown.copy() for unknown in unknowns)
-            multiplier[:] = 0.0
-            equations.reference[:] = equations.multiplier[: len(equations.reference)]
-
-    def _close_velocities(self, h: float, multiplier: FloatArray) -> float:
-        """Correct velocities by -c x, and return the size of the first correction [m]."""
-        equations, matrix, (b, c) = self._equations, self._matrix, self.coefficients.of_newton(h)
-        C, n = equations.compliance.diagonal, len(equations.compliance.diagonal)
-        rates, slip = equations.prescribed_rates(), np.zeros(equations.n_rows)
-        first = size = 0.0
-        for _ in range(_MOST_ITERATIONS):
-            equations.native.evaluate()
-            equations.native.velocity_errors(rates, slip)
-            equations.force_residual[:], equations.row_residual[:] = 0.0, slip / c
-            equations.row_residual[:n] -= C * multiplier[:n]
-            matrix.solve()
-            equations.velocity += c * matrix.twist
-            equations.acceleration += b * matrix.twist
-            equations.multiplier += matrix.multiplier
-            multiplier += matrix.multiplier
-            last, size = size, matrix.size(matrix.twist)
-            first = first or size
-            contraction = size / last if last > 0.0 else 0.0
-            rounding = _ROUNDING_CORRECTION * matrix.length
-            if size <= _PREDICTOR_TOLERANCE * first + rounding or contraction > _SLOW_CONTRACTION:
-                break
-            if contraction > _FAST_CONTRACTION:
-                matrix.factorize(b, c)
-        return first
+        return super().take_steps(start, h, *arguments)
 
     def corrections(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return twists and multipliers for residuals less their inconsistent part C lambda."""

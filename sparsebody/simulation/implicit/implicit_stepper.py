@@ -3,7 +3,6 @@
 import copy
 import itertools
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,10 +12,11 @@ from sparsebody.dynamics.energy import is_conservative
 from sparsebody.equations.initial_state import compliant_state, consistent_state
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import SimulationError
-from sparsebody.model.system import State, States, System
+from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit import step_equations
 from sparsebody.simulation.implicit.generalized_alpha import (
     AlphaState,
+    AlphaSteps,
     GeneralizedAlpha,
     StabilizedAlpha,
     StartingValues,
@@ -46,7 +46,6 @@ _RIGID_COMPLIANCE, _RIGID_TIME = 1e-11, 5e-3
 _NEWEST_SHARE = 0.2  # weight of the newest multipliers in the mean that the compliance is sized by
 # Factor of a compliance on trial, and the relative change of multipliers from which it is kept
 _TRIAL_FACTOR, _LOAD_TOLERANCE = 0.1, 0.02
-_PATIENCE = 0.02  # [s] of several steps, so that progress and signals are looked at
 _MOST_TRIALS = 8  # starts with ever stiffer joints
 
 
@@ -62,7 +61,8 @@ class HalvedSteps(Generic[Now]):
     def __init__(self, problem: Problem) -> None:
         self._system, self._note, self.nominal = problem.system, problem.note, problem.options.step
         self._most_halvings = 0 if problem.options.is_adaptive else _MOST_HALVINGS
-        self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
+        # Of steps now; steps since that changed, before the end of the step that halves them -1
+        self._halvings, self._n_calm = 0, 0
         self._now: Now | None = None
         self.passed: list[Now] = []  # where the parts of the newest step began
 
@@ -117,14 +117,14 @@ class HalvedSteps(Generic[Now]):
         Raises SimulationError if Newton's method does not converge however short the step is, or a
         joint opens beyond the limit.
         """
-        before, saved, self.passed = self._halvings, self.saved(), []
+        saved, self.passed = self.saved(), []
         try:
             self._advance(time, 0)
         except SimulationError:
             self.restore(saved)  # none of its parts
             raise
         self._check_closed()
-        self._n_calm = self._n_calm + 1 if self._halvings == before else 0
+        self._n_calm += 1
         if self._n_calm == _CALM_STEPS:
             self._halvings, self._n_calm = max(0, self._halvings - 1), 0
         return self.state
@@ -140,13 +140,17 @@ class HalvedSteps(Generic[Now]):
                 self.passed.append(start)
                 return
             except SimulationError as error:
-                if halvings == self._most_halvings:
-                    raise SimulationError(self._explained(error)) from error
-                self._halvings = halvings + 1
-                parts = f"{2**self._halvings} parts: {cause_of(error)}"
-                self._note(Event(time, "step in parts", parts))
+                self._halve(time, halvings, error)
         self._advance(0.5 * (self.state.time + time), halvings + 1)
         self._advance(time, halvings + 1)
+
+    def _halve(self, time: float, halvings: int, error: SimulationError) -> None:
+        """Take the step to `time` in twice as many parts, after an error; raise it after many."""
+        if halvings == self._most_halvings:
+            raise SimulationError(self._explained(error)) from error
+        self._halvings, self._n_calm = halvings + 1, -1
+        parts = f"{2**self._halvings} parts: {cause_of(error)}"
+        self._note(Event(time, "step in parts", parts))
 
     def _step(self, time: float, h: float, halvings: int) -> None:
         """Take one step of `h` [s] to `time`."""
@@ -205,20 +209,24 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             compliance = _RIGID_COMPLIANCE * h**2 / float(mass.mean())
         self.compliance = compliance  # [m/N]
         self._extent = step_equations.extent_of(system, state)  # [m]
-        self._largest_error = 0.0  # of joints so far [m, rad]
+        self._largest_error = 0.0  # of joints so far [m, rad], and beyond which C is not negligible
+        self._error_limit = _ERROR_LIMIT * system.typical_length if self._is_negligible else np.inf
         blocks = step_equations.uniform_compliance(system, state, compliance)
         self.equations = StepEquations(system, blocks, problem.control)
         self.memory_size = implicit_memory(system, problem.control is not None)
         matrix = NewtonMatrix(self.equations, options.ordering, options.factorization)
-        self._matrix, self.newton, self._size = matrix, matrix.native, matrix.length
+        self._matrix, self.newton = matrix, matrix.native
         self._first, self._first_compliance = copy.deepcopy(blocks), compliance
         # (n_rows,) lengths of errors of 1: 1 m, or of a radian the mechanism's size
         self._length = np.sqrt(compliance / self._first.diagonal)
-        # [J] of all loads along the mechanism's extent
-        self._work = step_equations.all_loads(system, state) * self._extent
-        arguments = self.equations, matrix, options.spectral_radius
+        work = step_equations.all_loads(system, state) * self._extent  # [J] along the extent
+        self._is_driven = problem.control is not None or not is_conservative(system)
+        self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
+        share = _NEWEST_SHARE if self._is_driven and not self.is_rigid else 0.0
+        openings = self._load, self._length, share, self._extent, work
+        arguments = self.equations, matrix, options.spectral_radius, openings
         self.method = (
-            StabilizedAlpha(*arguments, options.step)
+            StabilizedAlpha(*arguments, step=options.step)
             if self.is_rigid
             else GeneralizedAlpha(*arguments)
         )
@@ -228,8 +236,6 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             self._least = step_equations.least_compliance(system, b)
         self._is_adaptive = options.is_adaptive
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
-        self._is_driven = problem.control is not None or not is_conservative(system)
-        self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
         self._failure: BaseException | None = None  # of `take_steps`
         self._start_a: FloatArray | None = None  # the method's a where the newest step began
         # [s] the newest step; before the first one that for which the starting values are, or zero
@@ -287,7 +293,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._now, self._h = self._starting_values(state, self.nominal), self.nominal
         if self._is_adaptive:
             self._now, self._h = replace(self.now, state=state), 0.0
-        self.passed, self._load = [], self._multiplier.copy()
+        self.passed, self._load[:] = [], self._multiplier
 
     def _starting_values(self, state: State, h: float) -> AlphaState:
         values = self._starting.at(state, h)
@@ -350,10 +356,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         along its deflection, which in long lifts is far larger than any joint error. Errors of
         joints are reduced in proportion to C, which leaves lambda = C^-1 delta as it is.
         """
-        error = self._compliance_error(self._load)
-        share = max(
-            largest(self._length * error) / self._extent, float(error @ self._load) / self._work
-        )
+        share = self.method.opening()
         if not (self._is_negligible and share > step_equations.NEGLIGIBLE_ERROR):
             return False
         return self._lower(0.5 * step_equations.NEGLIGIBLE_ERROR / share)
@@ -395,33 +398,52 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return super().advance(time)
 
     def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
-        """Take steps to these times up to one in parts, for at most 20 ms; None without any.
+        """Take steps of the nominal length to these times, up to one in parts, for at most 20 ms.
 
-        An error after the first step is raised by the next call.
+        None if there are none. An error of a user's function after the first step is raised by the
+        next call.
         """
-        n_steps, ends = 0, list[AlphaState]()
-        shortest = self.state.time + self.least_step * self.nominal
-        if len(times) == 0 or times[0] < shortest:
+        self._raise_failure()
+        h = self.nominal
+        is_whole = abs(np.diff(times, prepend=self.state.time) - h) < _SAME_STEP * h
+        n = len(times) if is_whole.all() else int(is_whole.argmin())
+        if n == 0 or self._halvings > 0 or self._h != h:
             return None
-        give_up = perf_counter() + _PATIENCE
-        for time in times.tolist():
-            try:
-                self.advance(time)
-            except BaseException as failure:  # of a control as well
-                if n_steps == 0:
-                    raise
-                self._failure = failure
-                break
-            n_steps += 1
-            if not keeps_all:
-                ends.clear()
-            ends.append(self.now)
-            if len(self.passed) != 1 or perf_counter() > give_up:
-                break
-        n = self._system.n_rows
-        multiplier = None if self.is_rigid else np.array([at.multiplier[:n] for at in ends])
-        acceleration = np.array([at.acceleration for at in ends])
-        return Ends(n_steps, States.of(*(at.state for at in ends)), acceleration, multiplier)
+        taken = self._take_steps(self.now, h, times[:n], keeps_all)
+        ends, failure = taken.ends, taken.failure
+        if isinstance(failure, SimulationError):
+            self._halve(float(times[ends.n_steps]), 0, failure)
+        elif failure is not None and ends.n_steps == 0:
+            raise failure
+        else:
+            self._failure = failure
+        if ends.n_steps == 0:
+            return None
+        self.passed = [self._began(*taken.began)]
+        self._check_closed()
+        position, orientation, *_ = ends.states  # joints may have become stiffer, and closed more
+        position[-1], orientation[-1] = self.state.position, self.state.orientation
+        multiplier = None if self.is_rigid else taken.multiplier[:, : self._system.n_rows]
+        return ends._replace(multiplier=multiplier)
+
+    def _take_steps(
+        self, start: AlphaState, h: float, times: FloatArray, *choices: bool
+    ) -> AlphaSteps:
+        """Take steps from values of the method, and make joints stiffer after the last one."""
+        can_lower = self._is_negligible and self._is_driven and self.compliance > self._least
+        share = step_equations.NEGLIGIBLE_ERROR if can_lower else np.inf
+        limits = self._error_limit, share
+        taken = self.method.take_steps(start, h, times, limits, *choices)
+        if taken.newest is not None:
+            self._now, self._h = taken.newest, h
+            self._largest_error = max(self._largest_error, taken.largest_error)
+            if can_lower:
+                self._stiffen()
+        return taken
+
+    def _began(self, time: float, multiplier: FloatArray) -> AlphaState:
+        """Return the start of the newest step, of which only time and multipliers are known."""
+        return replace(self.now, state=self.state.with_(time=time), multiplier=multiplier)
 
     def _raise_failure(self) -> None:
         """Raise what ended the newest call of `take_steps`, if it has failed."""
@@ -451,10 +473,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         state, acceleration = checkpoint.state, checkpoint.acceleration
         rows = self.equations.multiplier
         shapes = acceleration, rows, *[0.0] * 6, rows, self._load  # as `memory` packs them
-        a, multiplier, *scalars, before, self._load, factors = unpacked(checkpoint.memory, *shapes)
+        a, multiplier, *scalars, before, load, factors = unpacked(checkpoint.memory, *shapes)
+        self._load[:] = load
         self._h, halvings, n_calm, compliance, self._largest_error, time_before = scalars
-        self._now = now = AlphaState(state, acceleration, multiplier, a)
-        self.passed = [replace(now, state=state.with_(time=time_before), multiplier=before)]
+        self._now = AlphaState(state, acceleration, multiplier, a)
+        self.passed = [self._began(time_before, before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
         self.set_compliance(compliance)
         if isinstance(self.method, StabilizedAlpha) and factors[0] > 0.0:
@@ -475,16 +498,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         elif h != self._h:  # a is dv/dt at t + shift h; by linear interpolation, that for the new h
             a = start.acceleration + h / self._h * (start.a - start.acceleration)
             start = replace(start, a=a)
-        self._now = self.method.step(start, h, time, is_last_resort)
+        taken = self._take_steps(start, h, np.array([time]), False, is_last_resort)
+        if taken.failure is not None:
+            raise taken.failure
         self._start_a = start.a
-        self._h = h
-        if self.is_rigid:
-            return
-        error = largest(self._compliance_error(self._multiplier))
-        self._largest_error = max(self._largest_error, error)
-        if self._is_driven:
-            self._load += _NEWEST_SHARE * (self._multiplier - self._load)
-            self._stiffen()
 
     def _explained(self, error: SimulationError) -> str:
         """Add to an error which joint bears most."""
@@ -501,7 +518,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def _check_closed(self) -> None:
         """Raise SimulationError where a joint opens beyond the limit."""
-        if not self._is_negligible or self._largest_error < _ERROR_LIMIT * self._size:
+        if self._largest_error < self._error_limit:
             return
         raise SimulationError(
             f"joint {self._joint_of_largest_error()!r} opens by {self._largest_error:.1e} at "

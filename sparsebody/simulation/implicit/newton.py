@@ -97,13 +97,13 @@ class NewtonMatrix:
         angle, distance = np.sqrt((twist.reshape(-1, 2, 3) ** 2).sum(axis=2).max(axis=0))
         return float(self.length * angle + distance)
 
-    def solve_full(self, b: float, c: float) -> None:
-        """Fill `twist` and `multiplier` by SuperLU of the matrix with nothing left out."""
+    def solve_full(self, b: float, c: float) -> tuple[FloatArray, FloatArray]:
+        """Return twists and multipliers by SuperLU of the matrix with nothing left out."""
         equations = self._equations
         solve = scaled_lu(equations.matrix(1.0, c, b), self.twist.size)
         rhs = -np.concatenate([equations.force_residual.ravel(), equations.row_residual])
-        twist, self.multiplier[:] = np.split(solve(rhs), [self.twist.size])
-        self.twist[:] = twist.reshape(-1, 6)
+        twist, multiplier = np.split(solve(rhs).real, [self.twist.size])
+        return twist.reshape(-1, 6), multiplier
 
 
 # ---- collocation --------------------------------------------------------------------------------

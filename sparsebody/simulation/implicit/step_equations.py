@@ -22,6 +22,7 @@ from sparsebody.equations.system_motion import SystemMotion, system_tables
 from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
+from sparsebody.model.time_functions import is_constant
 from sparsebody.simulation.callbacks import Control, ControlArguments
 
 Values = NDArray[np.inexact[Any]]
@@ -145,7 +146,7 @@ class StepEquations:
         self.reference = np.zeros(system.n_rows)  # lambda_0
         self.position, self.orientation = np.zeros((n, 3)), np.zeros((n, 4))
         self.coordinate = np.zeros(len(tracked.joint))
-        self._time = 0.0
+        self.prescribed_rate = np.zeros(len(tracked.prescribed))  # at the end
         sizes = (
             *(len(tracked.prescribed), len(system.joint_forces.item)),
             *(len(system.point_forces.first), 6 * n if control is not None else 0),
@@ -159,6 +160,7 @@ class StepEquations:
         self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(self.n_rows)
         self.start = self.start_position, self.start_orientation, self.start_coordinate
         self.unknowns = self.displacement, self.velocity, self.acceleration, self.multiplier
+        self.residual = self.force_residual, self.row_residual
         self.end = *self.unknowns, self.position, self.orientation, self.coordinate
         inertias = system.mass, system.inertia, system.gravity
         mass, inertia, gravity = map(np.ascontiguousarray, inertias)
@@ -169,10 +171,15 @@ class StepEquations:
             self.start,
             self.end,
             (self._prescribed, self._joint_effort, self._point_effort, body_force),
-            (self.force_residual, self.row_residual),
+            self.residual,
         )
         if self._control is not None:
             self.native.set_control((*self._control.function, *self._control.memory))
+        efforts = *system.joint_forces.effort, *system.point_forces.effort
+        self.has_constant_inputs = self.prescribed_rate.size == 0 and all(map(is_constant, efforts))
+        if self.has_constant_inputs:
+            self._set_inputs(0.0)
+        self._failure: BaseException | None = None  # of `set_inputs`
 
     @property
     def spring_ends(self) -> IntArray:
@@ -187,10 +194,23 @@ class StepEquations:
         """Begin a step at a state that ends at `time`."""
         self.start_position[:], self.start_orientation[:] = state.position, state.orientation
         self.start_coordinate[:] = state.coordinate
-        self._time = self.native.time = time
+        self.native.time = time
+        if not self.has_constant_inputs:
+            self._set_inputs(time)
+
+    def set_inputs(self, time: float) -> bool:
+        """Set the inputs that are functions of time; False if they fail, by an error of `check`."""
+        try:
+            self._set_inputs(time)
+        except BaseException as error:
+            self._failure = error
+            return False
+        return True
+
+    def _set_inputs(self, time: float) -> None:
         system = self.system
         if len(self._prescribed):
-            self._prescribed[:] = prescribed_motion(system, time)[:, 0]
+            self._prescribed[:], self.prescribed_rate[:], _ = prescribed_motion(system, time).T
         if len(self._joint_effort):
             self._joint_effort[:] = system.joint_forces.efforts(time)
         if len(self._point_effort):
@@ -211,10 +231,6 @@ class StepEquations:
         self.velocity[:] = state.velocity if velocity is None else velocity
         self.multiplier[:] = multiplier
 
-    def prescribed_rates(self) -> FloatArray:
-        """Return the rates (n_prescribed,) of the prescribed coordinates at the end."""
-        return np.ascontiguousarray(prescribed_motion(self.system, self._time)[:, 1])
-
     def prescribe(self, index: int, value: float) -> None:
         """Set a prescribed coordinate, by its number among these, to another value."""
         self._prescribed[index] = value
@@ -225,9 +241,12 @@ class StepEquations:
         self.check()
 
     def check(self) -> None:
-        """Raise the error of the control, or ModelError if the points of a spring coincide."""
+        """Raise the error of a user's function, or ModelError if points of a spring coincide."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
         if self.native.status == self.native.STOPPED and self._control is not None:
-            self._control.raise_failure(self._time)
+            self._control.raise_failure(self.native.time)
         self.system.point_forces.check_directions(self.native.status)
 
     def matrix(self, *weights: float) -> csc_array:
@@ -256,5 +275,5 @@ class StepEquations:
             self.orientation.copy(),
             self.velocity.copy(),
             self.coordinate.copy(),
-            self._time,
+            self.native.time,
         )

@@ -154,8 +154,8 @@ def test_correction_by_the_whole_matrix_solves_newtons_equations():
     rng = np.random.default_rng(4)
     equations = equations_of(random_loops(rng, 5, 3), rng)
     matrix = NewtonMatrix(equations, "auto", "auto")
-    matrix.solve_full(B, C)
-    correction = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
+    twist, multiplier = matrix.solve_full(B, C)
+    correction = np.concatenate([twist.ravel(), multiplier])
     expected = -residual_of(equations)
     np.testing.assert_allclose(equations.matrix(1.0, C, B) @ correction, expected, atol=1e-8)
 
