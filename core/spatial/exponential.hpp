@@ -65,7 +65,7 @@ struct InverseTangentCoefficients {
   explicit InverseTangentCoefficients(const Vec3<double>& w) {
     const double square = dot(w, w);
     if (square < 1.0) {
-      std::tie(a, b) = series(square);
+      std::tie(a, b) = square < 1.0 / 64.0 ? series<7>(square) : series<12>(square);
       return;
     }
     const double half = 0.5 * std::sqrt(square), alpha = half / std::tan(half);
@@ -77,8 +77,9 @@ struct InverseTangentCoefficients {
  private:
   // Where the above cancels: alpha = 1 - sum of c_k x^2k, a = sum of (2 - k) c_k x^(2k - 2), b = sum of
   // (1 - k) c_k x^(2k - 4); c_1 = 1/12 and, by x alpha' = alpha - alpha^2 - x^2/4, (2 k + 1) c_k = sum of c_i c_(k - i).
+  // c_k falls as (2 pi)^-2k.
+  template <int n_terms>
   static std::pair<double, double> series(double square) {
-    constexpr int n_terms = 12;  // c_k falls as (2 pi)^-2k
     constexpr auto c = [] {
       std::array<double, n_terms + 1> c{0.0, 1.0 / 12.0};
       for (int k = 2; k <= n_terms; ++k) {
