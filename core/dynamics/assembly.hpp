@@ -368,6 +368,17 @@ inline void from_user_order(const SpatialWorkspace& w, View<const double, 2> for
   for (Index k = 0; k < user_row.size(); ++k) right[6 * n + k] = row[user_row[k]];
 }
 
+// gamma - a x of the k-th row of a table, of its j-th joint; x: motions of n bodies.
+inline double residual(const RowTable& table, Index j, Index k, double gamma, Index n, View<const double> x) {
+  const Index n_freedoms = table.rows.shape(2);
+  for (const int side : {0, 1}) {
+    const Index b = side == 0 ? table.predecessor[j] : table.successor[j];
+    if (b == n) continue;
+    for (Index a = 0; a < n_freedoms; ++a) gamma -= table.rows(k, side, a) * x[n_freedoms * b + a];
+  }
+  return gamma;
+}
+
 // The largest violation of rows that are left out, A x = gamma, by a solution x of a system of n bodies; NaN if any is.
 //
 // Relative to max|A| max(|x|, |f|) and max|gamma| of all rows, not to the row's own terms: a row orthogonal to every
@@ -386,13 +397,8 @@ inline double violation(const RowTable& left_out, View<const double> gamma, cons
   double worst = 0.0, total = 0.0;
   for (Index j = 0; j < left_out.n_joints(); ++j)
     for (Index k = left_out.first_row[j]; k < left_out.end(j); ++k) {
-      double residual = gamma[k];
-      for (const int side : {0, 1}) {
-        const Index b = side == 0 ? left_out.predecessor[j] : left_out.successor[j];
-        if (b == n) continue;
-        for (Index a = 0; a < n_freedoms; ++a) residual -= left_out.rows(k, side, a) * x[n_freedoms * b + a];
-      }
-      worst = std::max(worst, std::abs(residual)), total += residual;
+      const double r = residual(left_out, j, k, gamma[k], n, x);
+      worst = std::max(worst, std::abs(r)), total += r;
     }
   const double entry = std::max(largest(constraints.rows.begin(), constraints.rows.end()),
                                 largest(left_out.rows.begin(), left_out.rows.end()));
@@ -408,6 +414,28 @@ double violation(const E& evaluation, const RowTable& left_out, const Evaluation
   const auto& e = assembling(evaluation);
   fill_rows(e.system, left_out, in, gamma.data(), e.threads);
   return violation(left_out, gamma, e.system.constraints, e.n_bodies(), solution_of(e), e.system.right);
+}
+
+// The lengths of the rows of a table (k,), in units of the bodies.
+inline Array<double> row_lengths(const RowTable& table) {
+  Array<double> length(table.rows.rows());
+  for (Index k = 0; k < length.size(); ++k) {
+    double square = 0.0;
+    for (const double a : table.rows[k]) square += a * a;
+    length[k] = std::sqrt(square);
+  }
+  return length;
+}
+
+// |a x| / |a| of the rows of a table (k,), as filled last, 0 of those that are zero; x: the newest solution of an evaluation.
+template <class E>
+Array<double> sines(const E& evaluation, const RowTable& table) {
+  const auto& e = assembling(evaluation);
+  Array<double> sine = row_lengths(table);
+  for (Index j = 0; j < table.n_joints(); ++j)
+    for (Index k = table.first_row[j]; k < table.end(j); ++k)
+      if (sine[k] > 0.0) sine[k] = std::abs(residual(table, j, k, 0.0, e.n_bodies(), solution_of(e))) / sine[k];
+  return sine;
 }
 
 }  // namespace sparsebody

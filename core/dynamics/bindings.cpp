@@ -87,6 +87,12 @@ void def_evaluation(nb::class_<E>& type) {
         return unlocked(self.n_bodies(), [&] { return violation(self, left_out, in, gamma); });
       },
       "Fill gamma of rows left out at the newest state; return how far the newest solution violates them.");
+  def<"row_lengths()">(
+      type, [](const E& self) { return row_lengths(assembling(self).system.constraints); },
+      "Return the lengths of the rows in use (k,), in units of the bodies.");
+  def<"sines(table)">(
+      type, [](const E& self, const RowTable& table) { return sines(self, table); },
+      "Return |a x| / |a| of the rows of a table (k,), as filled last; x is the newest solution.");
 }
 
 // Methods of evaluations that assemble rows; factors: null where other factorizations solve.

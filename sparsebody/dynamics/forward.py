@@ -18,7 +18,7 @@ from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_complianc
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator, InaccurateFactors, KrylovEvaluator
 from sparsebody.dynamics.preparation import AUTO, Formulation, SolverChoice, SolverOptions
-from sparsebody.equations import Accelerations, SystemMotion, consistent_state, system_motion
+from sparsebody.equations import Accelerations, SystemMotion, consistent_state
 from sparsebody.equations.accelerations import minimum_norm
 from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
@@ -518,29 +518,28 @@ class Evaluation(SystemMotion):
         The row r that has the largest part in the dependence of the row of the smallest pivot: both
         by solutions for A z = e_r, z a motion that this row alone prevents. With a row a in its
         place the volume of the kept rows, of unit length in the metric of the inertias, is |a z|
-        |r| / |a| times as large. Gu and Eisenstat (1996), SIAM J. Sci. Comput. 17:848, lemma 3.1.
+        |r| / |a| times as large, as r z = 1. Gu and Eisenstat (1996), SIAM J. Sci. Comput. 17:848,
+        lemma 3.1.
         """
         decision = self.dynamics.rank_decision
         if decision is None or len(self.dynamics.evaluator.assembler.left_out.rows) == 0:
             return None
         self.acceleration()
-        system, evaluator = self.system, self.dynamics.evaluator
+        evaluator, n_rows = self.dynamics.evaluator, self.system.n_rows
         assembler, (_, row) = evaluator.assembler, evaluator.smallest_pivot()
-        others = assembler.left_out.rows
-        others = others[~decision.keep[others]]
-        if row < 0 or len(others) == 0 or assembler.violates_subgroup(self.state):
+        rows, others = assembler.rows, assembler.left_out.rows
+        is_dependent = ~decision.keep[others]
+        if row < 0 or not is_dependent.any() or assembler.violates_subgroup(self.state):
             return None
-        ends, a = system.ends[system.row_joint], self.constraint.rows
-        inverse = system_motion.padded(system.inverse_inertia)[ends]
-        length = np.sqrt(np.einsum("rsa,rsa->r", (a[:, :, None] @ inverse)[:, :, 0], a))
-        self._solve_errors(-np.eye(1, system.n_rows, row)[0])
-        part = assembler.x[len(assembler.x) - len(assembler.rows) :] * length[assembler.rows]
-        row = int(assembler.rows[np.argmax(np.abs(part))])
-        z = system_motion.padded(self._solve_errors(-np.eye(1, system.n_rows, row)[0]))
-        rows = np.append(row, others)
-        sine = np.abs(np.einsum("rsa,rsa->r", a[rows], z[ends[rows]])) / length[rows]
-        best = int(np.argmax(sine[1:])) + 1
-        return Exchange(row, int(rows[best]), float(sine[best] / sine[0]))
+        assembler.violation()  # fills the rows left out
+        length = assembler.native.row_lengths()
+        self._solve_errors(-np.eye(1, n_rows, row)[0])
+        index = int(np.argmax(np.abs(assembler.x[len(assembler.x) - len(rows) :] * length)))
+        row = int(rows[index])
+        self._solve_errors(-np.eye(1, n_rows, row)[0])
+        sine = assembler.native.sines(assembler.left_out.native) * is_dependent
+        best = int(np.argmax(sine))
+        return Exchange(row, int(others[best]), float(sine[best] * length[index]))
 
     def velocity_correction(self) -> FloatArray:
         """Return the change (n_bodies, 6) of least kinetic energy that corrects A v."""

@@ -79,6 +79,7 @@ class ExplicitSteps:
         self._first_attempt = 0  # 1 if there is no attempt with open stages
         # Of open stages and closed ones, where both are
         self._tableaus: tuple[Any, ...] = ()
+        self._is_variational = isinstance(scheme, Composition)
         if isinstance(scheme, Composition):
             self._attempts = [self._composition(scheme)]
         elif isinstance(scheme, SemiImplicitEuler):
@@ -220,7 +221,8 @@ class ExplicitSteps:
         elif evaluator.fused is None or kind is None:
             return None
         terms = assembler.loads_and_rows
-        self._inertias = np.ascontiguousarray(solver.rotational_inertia), system.mass
+        if self._is_variational:
+            self._inertias = np.ascontiguousarray(solver.rotational_inertia), system.mass
         native: Native = kind(
             equations,
             assembler.left_out.native,

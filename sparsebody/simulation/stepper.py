@@ -534,8 +534,10 @@ class Stepper:
         if time < self.state.time:  # on the way out of a singular pose
             before = carried(self.state, self.acceleration, time - self.state.time)
             return stabilization.closed_by_all_rows(self._rows.dynamics, before)
-        if self._rows.seek_full_rank(self.state) or self._rows.exchange(self.state):
+        if self._rows.seek_full_rank(self.state):
             self.acceleration = self.evaluate(self.state).acceleration()
+        else:
+            self._exchange()
         lag = (time - self.state.time) / self.nominal
         if self.rank.left_at == self.state.time:
             return self._adopt(self._left(time), 1, "")
@@ -568,18 +570,26 @@ class Stepper:
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
+    def _exchange(self) -> None:
+        """Exchange a row at the state that the next step starts from, if that is due."""
+        if self._rows.exchange(self.state):
+            self.acceleration = self.evaluate(self.state).acceleration()
+
     def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take whole steps to these times, as far as nothing is to be decided; None if no step.
 
         Decided is in `_advance`: on rows of lost rank, parts of steps, and poses to be passed.
         """
         rows, state, h = self._rows, self.state, self.nominal
-        watch, age = rows.watch, state.time - rows.watch.left_at
+        age = state.time - rows.watch.left_at
         is_whole = state.time < times[0] < state.time + _LONGEST_WHOLE_STEP * h
         is_long_ago = age > 0.0 and n_parts_after(age, h) == 1  # that a singular pose was left
-        is_regular = is_long_ago and rows.dynamics.rank >= watch.full_rank
+        is_regular = is_long_ago and rows.dynamics.rank >= rows.watch.full_rank
         if self._compiled is None or not (is_whole and is_regular):
             return None
+        with contextlib.suppress(SingularSystemError):  # of which `_advance` decides
+            self._exchange()
+        watch = rows.watch
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
         steps = times, keeps_all, limits, pivots
