@@ -170,7 +170,7 @@ struct StageState {
   model::BodyMotions bodies() const { return {position.view(), orientation.view(), velocity.view()}; }
 };
 
-// What is to be decided after a step that breaks one of these limits.
+// A step fails beyond the first two of these limits; the others end a sequence of steps, as something is to be decided.
 struct StepLimits {
   double least_pivot;               // of all stages
   double most_correction;           // of velocities, relative
@@ -179,12 +179,14 @@ struct StepLimits {
   double most_violation;             // of rows that are left out
 };
 
-// Several steps that broke no limits, and the ends of all of them, or of the last one.
+// Several steps, and the ends of all of them, or of the last one.
 struct StepSequence {
   Index n_steps = 0;
-  bool starts_closed;  // whether the next step closes its stages
-  double largest_pivot;
-  Pivot last;          // at the end of the last one
+  bool starts_closed;      // whether the next step closes its stages
+  double largest_pivot;    // at ends of steps so far
+  double pivot_before;     // the smallest at the start of the last one
+  Pivot last;              // at its end
+  double violation = 0.0;  // of rows that are left out, at its end
   Ends ends;
 };
 
@@ -275,17 +277,18 @@ class ExplicitSteps {
     return end;
   }
 
-  // Takes steps from `time` to `ends` while they break no limits, as long as patience lasts.
+  // Takes steps from `time` to `ends` up to the first that breaks a limit, as long as patience lasts.
   // Stages are open; where open stages fail they are closed, in the next step as well. pivot: the smallest at the start;
   // largest_pivot: the largest such one so far.
   StepSequence take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
                     View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
     const auto begin = std::chrono::steady_clock::now();
-    StepSequence taken{0, starts_closed, largest_pivot, {}, {}};
+    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, {}};
     StepEnd end;
     ends_.clear();
-    while (taken.n_steps < ends.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot)) {
+    bool is_regular = true;
+    while (is_regular && taken.n_steps < ends.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot)) {
       start_time_ = time, end_time_ = ends[taken.n_steps];
       const double h = end_time_ - start_time_;
       StepEnd next;
@@ -294,13 +297,15 @@ class ExplicitSteps {
       const bool is_closed = next.status == StepEnd::closed || next.status == StepEnd::sensitive;
       if (!is_closed || next.worst.sine < limits.least_pivot || !(largest(next.velocity) < most_value) ||
           !(largest(next.position) < most_value) ||
-          (next.correction > limits.most_correction && largest(from.bodies.velocity) > negligible_speed_) ||
-          (pivot < most_value && next.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot)) ||
-          !(left_out_violation() <= limits.most_violation))
+          (next.correction > limits.most_correction && largest(from.bodies.velocity) > negligible_speed_))
         break;
+      const bool has_passed = pivot < most_value && next.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot);
+      taken.violation = left_out_violation();
+      is_regular = !has_passed && taken.violation <= limits.most_violation;
       time = ends[taken.n_steps++];
       taken.starts_closed = next.status != StepEnd::closed;
-      taken.last = next.last, pivot = next.last.sine, taken.largest_pivot = std::max(pivot, taken.largest_pivot);
+      taken.pivot_before = pivot, taken.last = next.last, pivot = next.last.sine;
+      taken.largest_pivot = std::max(pivot, taken.largest_pivot);
       end = std::move(next);
       if (keeps_all) append(end);
       from.bodies = {end.position.view(), end.orientation.view(), end.velocity.view()};

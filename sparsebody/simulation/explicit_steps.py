@@ -8,7 +8,7 @@ method that has smaller errors so. Hairer, Lubich, Wanner (2006), sec. IV.4.
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,15 @@ _ROUNDED_ERROR_RATIO = 100.0  # tolerances
 def _attempt(method: Tableau, closes_stages: bool, is_adaptive: bool) -> Attempt:
     choices = closes_stages, is_adaptive
     return method.node, lambda native, start, h: native.step(start, method.arrays, *choices, h)
+
+
+class LastStep(NamedTuple):
+    """What is known of the last one of several steps."""
+
+    pivot_before: float  # the smallest at its start
+    pivot: Pivot  # the smallest at its end
+    best_pivot: float  # largest of the smallest ones at ends of steps so far
+    dropped: float  # violation of the rows left out, at its end
 
 
 class ExplicitSteps:
@@ -150,13 +159,12 @@ class ExplicitSteps:
         keeps_all: bool,
         limits: tuple[float, float, float, float, float, float],
         pivots: tuple[float, float],
-    ) -> tuple[Ends, Pivot, float] | None:
-        """Take steps to times (n,) as long as they keep within limits, and return their ends.
+    ) -> tuple[Ends, LastStep] | None:
+        """Take steps to times (n,), up to the first one that breaks a limit; return their ends.
 
         `pivots` are the smallest one at the start, and the largest of the smallest ones at ends of
-        steps so far; the same after the last step are returned. An error of the control ends the
-        steps before it, and is raised by the next call. None where Python has a part in the first
-        step, or it is not within the limits.
+        steps so far. An error of the control ends the steps before it, and is raised by the next
+        call. None where Python has a part in the first step, or it fails.
         """
         assembler, native = solver.evaluator.assembler, self.native(solver)
         terms = assembler.loads_and_rows
@@ -170,18 +178,19 @@ class ExplicitSteps:
         poses = state.position, state.orientation, state.velocity
         begin = poses, state.coordinate, acceleration, _NOTHING, _NO_VALUES
         open_stages, closed = self._tableaus
-        n, self.starts_closed, largest_pivot, last, (*arrays, a, _) = native.take_steps(
+        taken = native.take_steps(
             *(begin, open_stages, closed, self.starts_closed),
             *(state.time, times, keeps_all, limits),
             *pivots,
         )
+        n, self.starts_closed, best, before, last, dropped, (*arrays, a, _) = taken
         if n == 0 and self._control is not None:
             self._control.raise_error()
         if n == 0:
             return None
         assembler.renew()  # the newest assembly may be that of a further step, which failed
         states = States._make([*arrays, times[n - len(a) : n]])
-        return Ends(n, states, a), Pivot(*last), largest_pivot
+        return Ends(n, states, a), LastStep(before, Pivot(*last), best, dropped)
 
     def native(self, solver: ForwardDynamics) -> Native | None:
         """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""

@@ -331,6 +331,7 @@ class Run:
         self._is_whole = True  # the state is a whole number of steps from the first
         self._is_ended = False  # by an event
         self._is_amid_events = False  # those of a step that the stepper has taken
+        self._held_notes: list[Event] | None = None  # of steps that may be undone
         self._recorded_at = -float("inf")
         # Records to be written, with multipliers (n_rows,) of compliant joints
         self._unwritten: list[tuple[State, FloatArray | None]] = []
@@ -548,20 +549,25 @@ class Run:
         """Take steps up to the first one with a user's event, which `_advance` takes."""
         stepper, finder = self.stepper, self._finder
         assert not isinstance(stepper, AdaptiveStepper)  # whose steps are taken one by one
-        saved = stepper.saved()
-        ends = stepper.take_steps(times, keeps_all)
-        if ends is None:
-            return None
+        saved, notes = stepper.saved(), list[Event]()
+        self._held_notes = notes
         try:
-            n = finder.n_before(ends.states)
-            if n < ends.n_steps:
+            ends = stepper.take_steps(times, keeps_all)
+            n = 0 if ends is None else finder.n_before(ends.states)
+            if ends is not None and n < ends.n_steps:
                 stepper.restore(saved)
+                notes.clear()
                 ends = stepper.take_steps(times[:n], keeps_all) if n > 0 else None
             if ends is not None:
                 finder.begin(ends.states.at(-1))
         except BaseException:  # of an event function, or a second Ctrl-C
             stepper.restore(saved)
+            notes.clear()
             raise
+        finally:
+            self._held_notes = None
+            for event in notes:
+                self._note(event)
         return ends
 
     def _note_branches(self) -> None:
@@ -679,6 +685,9 @@ class Run:
             self.recorder.append(records_of(self._system, newest, multiplier, wrench))
 
     def _note(self, event: Event) -> None:
+        if self._held_notes is not None:
+            self._held_notes.append(event)
+            return
         self._n_events += 1
         self.recorder.note(event)
 

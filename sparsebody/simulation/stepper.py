@@ -578,7 +578,7 @@ class Stepper:
     def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
         """Take whole steps to these times, as far as nothing is to be decided; None if no step.
 
-        Decided is in `_advance`: on rows of lost rank, parts of steps, and poses to be passed.
+        Decided is in `_advance`: on rows of lost rank, and on steps that fail.
         """
         rows, state, h = self._rows, self.state, self.nominal
         age = state.time - rows.watch.left_at
@@ -596,9 +596,11 @@ class Stepper:
         taken = self._compiled.take_steps(rows.dynamics, start, *steps)
         if taken is None:
             return None
-        ends, pivot, watch.best_sine = taken
-        self._singular_distance, watch.sine = 0.0, pivot.sine
+        ends, last = taken
+        self._singular_distance, watch.sine, watch.best_sine = 0.0, last.pivot.sine, last.best_pivot
         self.state, self.acceleration = ends.states.at(-1), ends.acceleration[-1]
+        self._rows.doubt(last.dropped)
+        self._note_if_passed(last.pivot_before, last.pivot)
         return ends
 
     def _passed(self, time: float) -> State:
@@ -648,9 +650,14 @@ class Stepper:
         self._rows.follow(end.pivot.sine)
         if trouble and n_parts > 1:
             self._note(Event(end.state.time, "step in parts", f"{n_parts} parts: {trouble}"))
-        elif end.pivot.sine < min(_PASSED_PIVOT_RATIO * before, _SMALL_PIVOT) and before < math.inf:
-            self._note(Event(end.state.time, "passed pose", self._near(end.pivot)))
+        else:
+            self._note_if_passed(before, end.pivot)
         return end.state
+
+    def _note_if_passed(self, before: float, pivot: Pivot) -> None:
+        """Note that a step came near a singular pose, by the pivots at its start and end."""
+        if pivot.sine < min(_PASSED_PIVOT_RATIO * before, _SMALL_PIVOT) and before < math.inf:
+            self._note(Event(self.state.time, "passed pose", self._near(pivot)))
 
     def _step(self, start: _Reached, time: float) -> _Reached:
         state, acceleration = start.end.state, start.end.acceleration

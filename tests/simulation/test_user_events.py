@@ -251,3 +251,15 @@ class Steps:
 
     def closed(self, state):
         return state
+
+
+def test_steps_that_are_undone_for_an_event_report_nothing_twice():
+    """A torus of four-bars exchanges rows time and again, and passes a pose now and then."""
+    system = sb.build("four-bar-torus", rows=3, columns=3).compile()
+    often = {"events": lambda time, state: np.sin(40.0 * time)}
+    reports = []
+    for events in ({}, often):
+        run = sb.simulate(system, duration=2.0, step=0.002, **events)
+        reports.append([event for event in run.events if event.kind != "event"])
+    assert reports[0] == reports[1]
+    assert len(reports[0]) > 5
