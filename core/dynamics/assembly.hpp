@@ -11,6 +11,8 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <tuple>
+#include <vector>
 
 #include "base/array.hpp"
 #include "base/threads.hpp"
@@ -55,6 +57,33 @@ struct RowTableOf {
   Index end(Index j) const { return first_row[j + 1]; }
 };
 using RowTable = RowTableOf<double>;
+
+// The arrays of a RowTable up to user_row, for some of the user's rows, those of a joint together. row_joint (n_rows,), ends
+// (n_joints, 2), kind and anchor are those of all joints; position: where each body is in the elimination order.
+inline auto joints_of_rows(View<const Index> rows, View<const Index> row_joint, View<const Index, 2> ends,
+                           View<const std::uint32_t> kind, View<const double, 2> anchor, View<const Index> position) {
+  using Numbers = Array<std::uint32_t>;
+  std::vector<Index> joints;
+  std::vector<std::uint32_t> first;
+  for (Index k = 0; k < rows.size(); ++k) {
+    if (const Index j = row_joint[rows[k]]; joints.empty() || j != joints.back())
+      joints.push_back(j), first.push_back(std::uint32_t(k));
+  }
+  first.push_back(std::uint32_t(rows.size()));
+  const Index m = Index(joints.size()), width = anchor.shape(1);
+  Numbers predecessor(m), successor(m), kinds(m), first_row(m + 1), user_row(rows.size());
+  Array<double, 2> anchors({m, width});
+  const auto number = [&](Index body) { return std::uint32_t(body < 0 ? position.size() : position[body]); };
+  for (Index i = 0; i < m; ++i) {
+    const Index j = joints[i];
+    predecessor[i] = number(ends(j, 0)), successor[i] = number(ends(j, 1)), kinds[i] = kind[j];
+    std::copy_n(&anchor(j, 0), width, &anchors(i, 0));
+  }
+  std::ranges::copy(first, first_row.begin());
+  for (Index k = 0; k < rows.size(); ++k) user_row[k] = std::uint32_t(rows[k]);
+  return std::tuple(std::move(predecessor), std::move(successor), std::move(kinds), std::move(anchors), std::move(first_row),
+                    std::move(user_row));
+}
 
 // Sources of rows that are constant in the axes of successors, in the user's numbering.
 struct SuccessorFrames {

@@ -202,6 +202,8 @@ void bind_planar_evaluation(nb::module_& m) {
 void bind_dynamics(nb::module_& m) {
   nb::class_<RowTable> table(m, "RowTable", "Rows of A, those of a joint consecutive.");
   def_members<"__init__(predecessor, successor, kind, anchor, first_row, user_row, general_row, rows)">(table);
+  def<"joints_of_rows(rows, row_joint, ends, kind, anchor, position)">(
+      m, &joints_of_rows, "Return the arrays of a RowTable up to user_row, for some of the user's rows.");
   table.attr("CARRIED") = int(RowTable::carried);
   table.attr("GENERAL") = int(RowTable::general);
   table.attr("LINE") = int(RowTable::line);

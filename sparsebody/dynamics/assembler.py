@@ -72,7 +72,11 @@ class GeneralRows:
             self.is_general &= ~compiled
         self._has_loads, has_joints = system.has_loads, bool(self.is_general.any())
         self.is_empty = not (has_joints or self._has_loads)
-        self._system, self._compiled = system, compiled
+        self._system = system
+        self._kind = np.where(self.is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
+        if compiled is not None:
+            self._kind[compiled] = dynamics.RowTable.LINE
+        self._kind = self._kind.astype(np.uint32)
         self.native: LoadsAndRows | None = None
         if not self.is_empty:
             self.native = LoadsAndRows(with_joints(system, np.flatnonzero(self.is_general)))
@@ -98,31 +102,13 @@ class GeneralRows:
         (n_joints, 4), of points on lines the lines' normals and the points.
         """
         system, is_general = self._system, self.is_general
-        joint = system.row_joint[rows]
-        is_start = np.ones(len(rows), dtype=bool)
-        np.not_equal(joint[1:], joint[:-1], out=is_start[1:])
-        starts = np.flatnonzero(is_start)
-        joints = joint[starts]
-        world = len(bodies)  # the last index, also at -1
-        index = np.append(positions(bodies), world).astype(np.uint32)
-        kind = np.where(is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
-        if self._compiled is not None:
-            kind[self._compiled] = dynamics.RowTable.LINE
+        of_joints = system.row_joint, system.ends, self._kind, anchor
+        joints = dynamics.joints_of_rows(rows, *of_joints, positions(bodies))
         values, general_row = large_zeros((len(rows), 2, width)), large_zeros(len(rows), np.uint32)
         if is_general.any():
             general = np.flatnonzero(is_general[system.row_joint])
             general_row[:] = np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
-        native = dynamics.RowTable(
-            predecessor=index[system.predecessor[joints]],
-            successor=index[system.successor[joints]],
-            kind=kind[joints].astype(np.uint32),
-            anchor=anchor[joints],
-            first_row=np.append(starts, len(rows)).astype(np.uint32),
-            user_row=rows.astype(np.uint32),
-            general_row=general_row,
-            rows=values,
-        )
-        return Table(rows, values, native)
+        return Table(rows, values, dynamics.RowTable(*joints, general_row, values))
 
 
 class ReactionTree(NamedTuple):

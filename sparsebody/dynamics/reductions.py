@@ -49,6 +49,9 @@ class Plane:
         point = self._in_plane(system.successor[lines], system.successor_point[lines])
         self.anchor[lines, :2] = self._line_normals(lines)[:, 1:]
         self.anchor[lines, 2:] = point[:, 1:]
+        normal, inertia = self.axes[:-1, 0], system.inertia
+        moment = np.einsum("na,nab,nb->n", normal, inertia, normal)
+        self.unit = planar_units(np.sqrt(np.stack([moment, system.mass], axis=1)))
 
     def _line_normals(self, joints: IntArray) -> FloatArray:
         """Return (m, 3) the z axes of predecessor frames, along the normal and in the plane."""
@@ -58,6 +61,15 @@ class Plane:
     def _in_plane(self, bodies: IntArray, vectors: FloatArray) -> FloatArray:
         """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
         return np.asarray(np.einsum("mij,mj->mi", self.axes[bodies], vectors))
+
+
+def planar_units(roots: FloatArray) -> FloatArray:
+    """Return the PlanarUnits (n_bodies + 1, 4) of bodies and of the world.
+
+    roots (n_bodies, 2): square roots of moments of inertia about the normals and of masses.
+    """
+    roots = np.concatenate([roots, np.full((1, 2), dynamics.WORLD_ROOT)])
+    return np.concatenate([roots, 1.0 / roots], axis=1)
 
 
 class PlanarRows:
@@ -72,22 +84,18 @@ class PlanarRows:
         return self.terms.table(bodies, rows, self.plane.anchor, 3)
 
     def evaluation(
-        self, bodies: IntArray, table: Table, roots: FloatArray, qr: factorization.BlockQR | None
+        self, bodies: IntArray, table: Table, unit: FloatArray, qr: factorization.BlockQR | None
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
-        """Return a native evaluation, and the arrays b and x of its system [1 A'; A 0] x = b.
-
-        roots (n_bodies, 2): square roots of the moments of inertia about the normal and of masses.
-        """
-        system = self.system
+        """Return a native evaluation, and the arrays b and x of its system [1 A'; A 0] x = b."""
+        system, order = self.system, np.append(bodies, -1)
         right, x = (large_zeros(3 * len(bodies) + len(table.rows)) for _ in range(2))
-        roots = np.concatenate([roots[bodies], np.full((1, 2), dynamics.WORLD_ROOT)])
         evaluated = dynamics.PlanarEvaluation(
             table.native,
             qr,
             body=bodies.astype(np.uint32),
             gravity=self.plane.axes[-1, 1:] @ system.gravity,
-            unit=np.concatenate([roots, 1.0 / roots], axis=1),
-            basis=self.plane.axes[np.append(bodies, -1)],
+            unit=unit[order],
+            basis=self.plane.axes[order],
             right=right,
             x=x,
             n_coordinates=len(system.coordinates.joint),
@@ -100,7 +108,8 @@ class PlanarRows:
         """Return rows (n_rows, 2, 3) for unit inertias and their norms; None off the plane."""
         system, bodies = self.system, np.arange(self.system.n_bodies)
         table = self.table(bodies, np.arange(system.n_rows))
-        evaluated, *_ = self.evaluation(bodies, table, np.ones((system.n_bodies, 2)), qr=None)
+        unit = planar_units(np.ones((system.n_bodies, 2)))
+        evaluated, *_ = self.evaluation(bodies, table, unit, qr=None)
         arrays: Any = (np.array(array, order="C") for array in assemblers.state_arrays(state)[:4])
         terms = self.terms.at(state, None)
         status = evaluated.assemble((*arrays, state.time), terms, assemblers.NO_TERMS.gamma)
@@ -125,7 +134,7 @@ class PlanarAssembler(Assembler):
 
     def __init__(self, plane: Plane, selection: RowSelection, solver: Solver) -> None:
         self._arguments, structure = (plane, selection, solver), selection.structure
-        system, n = structure.system, structure.system.n_bodies
+        n = structure.system.n_bodies
         planar = PlanarRows(plane, solver.threads)
         duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
         ends = structure.pattern.ends[duals].ravel()
@@ -140,11 +149,9 @@ class PlanarAssembler(Assembler):
         else:
             self.symbolic = self._analyze(solver, own_order)
         rows, self.normal = planar.table(bodies, self.rows), plane.axes[:-1, 0]
-        inertia = np.einsum("na,nab,nb->n", self.normal, system.inertia, self.normal)
-        roots = np.sqrt(np.stack([inertia, system.mass], axis=1))
         symbolic = self.symbolic
         qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
-        self.native, self.right, self.x = planar.evaluation(bodies, rows, roots, qr)
+        self.native, self.right, self.x = planar.evaluation(bodies, rows, plane.unit, qr)
         self.values = rows.values
         self._leave_out(planar.table(bodies, selection.left_out), self.native)
 

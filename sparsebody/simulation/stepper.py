@@ -149,8 +149,8 @@ class RowChoice:
         self.watch = replace(self.watch, left_at=state.time)
 
     def _use(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        before, after = self.dynamics.redundant_rows, dynamics.redundant_rows
-        changed = np.setxor1d(before, after, assume_unique=True)
+        before, after = (of.redundant_rows.tolist() for of in (self.dynamics, dynamics))
+        changed = sorted(set(before) ^ set(after))
         self.dynamics = dynamics
         full_rank = max(dynamics.rank, self.watch.full_rank)
         self.watch = RankWatch(state, full_rank, left_at=self.watch.left_at)

@@ -35,9 +35,9 @@ class BlockPattern:
             raise ShapeError(f"ends must be (n_dual, 2), got {self.ends.shape}")
         if len(self.ends) > len(self.block_sizes):
             raise ShapeError(f"{len(self.ends)} dual blocks, {len(self.block_sizes)} blocks in all")
-        if np.any(self.block_sizes < 1):
+        if self.block_sizes.min(initial=1) < 1:
             raise ShapeError("every block needs at least one row")
-        if np.any(self.ends < -1) or np.any(self.ends >= self.n_primal):
+        if self.ends.min(initial=-1) < -1 or self.ends.max(initial=-1) >= self.n_primal:
             raise ShapeError(f"ends must lie in -1 .. {self.n_primal - 1}")
 
     @property
