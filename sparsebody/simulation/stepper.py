@@ -247,12 +247,12 @@ class RowChoice:
         watch = self.watch
         if not watch.sine < _EXCHANGE_RATIO * watch.best_sine:
             return False
-        self.watch = replace(watch, best_sine=watch.sine)
+        watch.best_sine = watch.sine
         dynamics = self.dynamics.with_better_rows(state, _EXCHANGE_GAIN)
         if dynamics is self.dynamics:
             return False
         self._use(dynamics, state, EXCHANGE)
-        self.watch = replace(self.watch, analysis_state=watch.analysis_state)
+        self.watch.analysis_state = watch.analysis_state
         return True
 
     def begin(self, state: State) -> None:
