@@ -170,7 +170,11 @@ class GeneralizedAlpha:
 
 
 class StabilizedAlpha(GeneralizedAlpha):
-    """Steps of index 2, stabilized: rigid joints close in positions and velocities."""
+    """Steps of index 2, stabilized: rigid joints close in positions and velocities.
+
+    Both multipliers have a small compliance, so that rows may depend on each other:
+    core/simulation/generalized_alpha.hpp.
+    """
 
     closes_velocities = True
 

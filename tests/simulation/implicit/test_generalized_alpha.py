@@ -153,6 +153,19 @@ def test_a_motion_that_cannot_be_continued_is_kept_up_to_there(method, remedy):
     assert caught.value.trajectory.time[-1] >= 0.05
 
 
+@pytest.mark.parametrize("method", ["generalized-alpha", "generalized-alpha-2"])
+def test_steps_before_an_error_of_a_function_of_time_are_kept(method):
+    def effort(time):
+        return np.inf if time > 0.043 else 0.0, 0.0, 0.0
+
+    mechanism, options = pendulum(), {"step": 2e-3, "method": method}
+    mechanism.add_joint_force("motor", "joint", effort=effort)
+    with pytest.raises(StoppedSimulationError, match=r"is inf at t = 0\.044") as caught:
+        sb.simulate(mechanism.compile(), duration=0.1, **options)
+    free = sb.simulate(pendulum().compile(), duration=0.042, **options)
+    np.testing.assert_allclose(caught.value.trajectory.position, free.position, atol=1e-15)
+
+
 @pytest.mark.parametrize("ending", ["error", "event"])
 def test_motions_that_end_within_a_step_record_the_energy_of_their_last_deflection(ending):
     """delta' C^-1 delta / 2, where an error undoes parts of a step, and where one of them ends."""
