@@ -42,8 +42,9 @@ _STIFF_RATE = 2.0  # rate of a spring times the step, above which explicit steps
 _SLOW_EVENTS = ("step in parts", "re-analysis")  # events of expensive steps
 # Slow events above which implicit steps begin, and the factor of their count per step
 _MOST_SLOW_EVENTS, _EVENT_DECAY = 1.5, 0.99
-# Implicit steps between searches for regular poses, and successes in turn that are needed
-_CHECK_INTERVAL, _MOST_CHECKS = 512, 4
+_CHECK_INTERVAL = (
+    2048  # implicit steps between searches for regular poses, of the time of a hundred
+)
 _REGULAR_PIVOT = 0.05  # smallest pivot there
 # Steps by errors:
 _SAFETY_FACTOR, _LEAST_FACTOR, _LARGEST_FACTOR = 0.9, 0.2, 5.0  # factors from one step to the next
@@ -243,7 +244,7 @@ class AutoStepper(OuterStepper):
             return
         regular = regular_near(self._dynamics, self._inner.state, self._step)
         self._n_regular = 0 if regular is None else self._n_regular + 1
-        if regular is None or self._n_regular < _MOST_CHECKS << self._n_switches:
+        if regular is None or self._n_regular < 1 << self._n_switches:
             return
         dynamics, state = regular
         for event in self._inner.last_events(state.time):

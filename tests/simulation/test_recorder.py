@@ -159,7 +159,6 @@ PROLONGED = {  # system and state; ends of the parts and of the whole; options
 @pytest.mark.parametrize("case", PROLONGED)
 def test_a_run_is_prolonged_bit_for_bit(case, tmp_path, monkeypatch):
     monkeypatch.setattr(outer_steppers, "_CHECK_INTERVAL", 16)
-    monkeypatch.setattr(outer_steppers, "_MOST_CHECKS", 1)
     make, (*parts, end), options = PROLONGED[case]
     system, state = make()
     whole = sb.simulate(system, state, duration=end, **options)

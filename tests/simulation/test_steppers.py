@@ -110,7 +110,6 @@ def test_explicit_steps_go_on_where_rows_are_exchanged():
 
 def test_explicit_steps_are_taken_again_where_poses_are_regular(monkeypatch):
     monkeypatch.setattr(outer_steppers, "_CHECK_INTERVAL", 16)
-    monkeypatch.setattr(outer_steppers, "_MOST_CHECKS", 1)
     run = sb.simulate(sb.build("lattice", rows=3, columns=3).compile(), duration=0.5, step=0.004)
     assert kinds(run)[:3] == ["implicit steps", "compliance", "explicit steps"]
     assert run.elastic_energy[5] > 0.0
