@@ -77,10 +77,9 @@ from sparsebody.simulation.trajectory import (
 _MOST_ENERGY_ERROR, _MOST_ADAPTIVE_ENERGY_ERROR = 0.2, 0.02
 # Elastic energy of rigid joints, of the same: the square of a relative error of 5 %
 _MOST_STORED_ENERGY = 0.05**2
-# Sums of errors of steps, relative to displacements, above which a warning comes, and of the step
-# that it proposes: motions amplify them by one to four, to 1 %, and to 0.2 %; some by far more
-_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.01 / 4.0, 0.002 / 4.0
-_LEAST_MOTION = 1e-4  # of the mechanism's size: smaller motions are not judged
+# Estimated errors above which a warning comes, and of the step that it proposes: most are larger
+# than the true ones, by two in the median
+_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.0025, 0.001
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # in one native call, whose time is limited as well
@@ -163,9 +162,9 @@ def simulate(
         With an EnergyWarning if nothing adds or takes energy, and it changed by more than a fifth
         of what moves, a fiftieth in adaptive steps, or if nothing adds any, and it grew by as much,
         or fell by as much beyond what dampers take; or if rigid joints, which implicit steps make
-        slightly compliant, stored more than a four-hundredth of it. With an AccuracyWarning, which
-        names a step that would do, if the errors of steps of a fixed size, as estimated, add up to
-        more than 0.25 % of how far bodies moved.
+        slightly compliant, stored more than a four-hundredth of it. Its `estimated_error` is that
+        of steps of a fixed size, relative to how far bodies moved; with an AccuracyWarning, which
+        names a step that would do, if it is more than 0.25 %.
 
     Raises
     ------
@@ -341,7 +340,7 @@ class Run:
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
         self._errors: StepErrors | None = None  # None for adaptive steps, and a single one
         # What StepErrors goes on from: nothing up to the first state
-        self._earlier_errors = np.append(np.zeros(system.n_bodies + 2), state.time)
+        self._earlier_errors = np.append(np.zeros(2 * system.n_bodies + 2), state.time)
 
     @property
     def checkpoint_size(self) -> int:
@@ -465,11 +464,11 @@ class Run:
         return True
 
     def _doubt_steps(self) -> None:
-        """Warn where the errors of the steps add up to a noticeable part of the motion."""
+        """Warn where the errors of the steps grow to a noticeable part of the motion."""
         if self._errors is None:
             return
-        error, size = self._errors.relative_to_motion(self._state)
-        if not (error > _MOST_STEP_ERROR and size > _LEAST_MOTION * self._system.typical_length):
+        error, is_small = self._errors.relative_to_motion(self._state)
+        if is_small or error <= _MOST_STEP_ERROR:
             return
         integrator = INTEGRATORS.get(self._options.method)
         order = _LOWEST_ORDER if integrator is None else integrator.order
@@ -478,8 +477,8 @@ class Run:
         if self._options.method in ADAPTIVE:
             remedy += ', or step="auto"'
         warn_user(
-            f"errors of the steps of {self._system.name!r} add up to {error:.1%} of how far its "
-            f"bodies moved, and motions often amplify them: {remedy}",
+            f"errors of the steps of {self._system.name!r} grow to an estimated {error:.1%} of how "
+            f"far its bodies moved: {remedy}",
             AccuracyWarning,
         )
 
@@ -715,8 +714,10 @@ class Run:
         if self._is_under_way:
             for event in self.stepper.last_events(self._state.time):
                 self.recorder.note(event)
+        errors = self._errors
         return self.recorder.close(
             steps=self._step + (not self._is_whole),
             wall_time=time.perf_counter() - self._clock,
             interrupted=interrupted,
+            estimated_error=None if errors is None else errors.relative_to_motion(self._state)[0],
         )

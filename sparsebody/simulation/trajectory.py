@@ -72,12 +72,15 @@ class Summary(dict[str, Any]):
     def facts(self) -> dict[str, str]:
         """Return the lines of the table by their names."""
         per_step = self["wall_time"] / max(self["steps"], 1)
-        drift = self["energy_error"]
+        drift, error = self["energy_error"], self["estimated_error"]
         rows = {
             "mechanism": self["mechanism"],
             "time": f"{self['start']:.6g} to {self['end']:.6g} s",
             "steps": f"{self['steps']}, {self['records']} recorded",
             "wall time": f"{self['wall_time']:.3g} s, {1e3 * per_step:.3g} ms a step",
+            "step errors": "not estimated"
+            if error is None
+            else f"estimated {error:.1e} of how far bodies moved",
             "energy": f"{self['energy_start']:.6g} J to {self['energy_end']:.6g} J",
             "energy error": "not defined: it is not constant" if drift is None else f"{drift:.1e}",
             "position error": f"{self['position_error']:.1e} at most [m, rad]",
@@ -115,6 +118,8 @@ class Trajectory(BriefRepr):
     interrupted: bool  # stopped before the duration was over
     steps: int
     wall_time: float  # [s] spent in the time loop
+    # of poses at the end, over how far bodies moved; None of adaptive steps, or where not recorded
+    estimated_error: float | None = None
     source: str | None = None  # the mechanism file that it was made from
     path: Path | None = None  # where it is stored
     system: System | None = field(default=None, repr=False)  # that moved, if simulated just now
@@ -207,6 +212,7 @@ class Trajectory(BriefRepr):
             records=len(self),
             wall_time=self.wall_time,
             interrupted=self.interrupted,
+            estimated_error=self.estimated_error,
             energy_start=float(self.energy[0]),
             energy_end=float(self.energy[-1]),
             energy_error=self.energy_error,
@@ -393,7 +399,14 @@ class MemoryRecorder:
     def flush(self, checkpoint: object) -> None:
         """Do nothing."""
 
-    def close(self, *, steps: int, wall_time: float, interrupted: bool) -> Trajectory:
+    def close(
+        self,
+        *,
+        steps: int,
+        wall_time: float,
+        interrupted: bool,
+        estimated_error: float | None = None,
+    ) -> Trajectory:
         """Return the trajectory."""
         header = self._header
         channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
@@ -412,6 +425,7 @@ class MemoryRecorder:
             interrupted=interrupted,
             steps=steps,
             wall_time=wall_time,
+            estimated_error=estimated_error,
             source=header.source,
             system=header.system,
         )

@@ -110,6 +110,7 @@ def _empty_file(header: Header, checkpoint_size: int) -> bytes:
                 "interrupted": True,  # until the run is over
                 "steps": -1,
                 "wall_time": np.nan,
+                "estimated_error": np.nan,
             }
         )
         text = h5py.string_dtype()
@@ -192,7 +193,14 @@ class FileRecorder:
         self._n_flushes += 1
         self._last_flush = time.monotonic()
 
-    def close(self, *, steps: int, wall_time: float, interrupted: bool) -> Trajectory:
+    def close(
+        self,
+        *,
+        steps: int,
+        wall_time: float,
+        interrupted: bool,
+        estimated_error: float | None = None,
+    ) -> Trajectory:
         """Write what is left, close the file and return its content."""
         with hdf5_errors(self._path, self._file):
             self._write_block()
@@ -200,7 +208,9 @@ class FileRecorder:
             self._file.flush()
             self._file.close()
         with _opened_for_writing(self._path) as file:
-            file.attrs.update({"steps": steps, "wall_time": wall_time, "interrupted": interrupted})
+            error = np.nan if estimated_error is None else estimated_error
+            numbers = {"steps": steps, "wall_time": wall_time, "estimated_error": error}
+            file.attrs.update(numbers | {"interrupted": interrupted})
         return replace(trajectory_reading.load_trajectory(self._path), system=self._system)
 
     def _write_block(self) -> None:

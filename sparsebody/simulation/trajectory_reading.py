@@ -11,7 +11,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,7 +51,9 @@ ATTRIBUTES: Final[dict[str, tuple[type, ...]]] = {
     "interrupted": (bool, np.bool_),
     "steps": (int, np.integer),
     "wall_time": (float, np.floating),
+    "estimated_error": (float, np.floating),
 }
+OPTIONAL_ATTRIBUTES = ("estimated_error",)
 QUATERNION_TOLERANCE: Final = 1e-6  # of a recorded quaternion's length; rounding makes it 1e-15
 
 RECOVERY: Final = (
@@ -117,6 +119,8 @@ def check_readable(whole: Path, path: Path) -> None:
 def faults(file: h5py.File) -> Iterator[tuple[str, str]]:
     """Yield the name of everything that is missing or of a wrong type, and what is wrong."""
     for name, kinds in ATTRIBUTES.items():
+        if name in OPTIONAL_ATTRIBUTES and name not in file.attrs:
+            continue
         try:
             value = file.attrs[name]
         except KeyError:
@@ -262,6 +266,7 @@ def _records(file: h5py.File, path: Path, first: int, last: int) -> Trajectory:
         interrupted=bool(attributes["interrupted"]),
         steps=steps,
         wall_time=wall_time,
+        estimated_error=_estimated_error(attributes),
         source=file["source"].asstr()[()] or None,
         path=path,
     )
@@ -297,7 +302,9 @@ def _recovered(file: h5py.File, path: Path) -> Trajectory:
         if name in rows or name not in OPTIONAL_CHANNELS
     }
     lost["records"] = f"records from {n} on are lost, if there were any"
-    read = {name: file.attrs[name] for name in ATTRIBUTES if name not in lost}
+    read = {
+        name: file.attrs[name] for name in ATTRIBUTES if name in file.attrs and name not in lost
+    }
     return Trajectory(
         **optional | channels,
         events=(Event(float(channels["time"][-1]), "recovery", "; ".join(lost.values())),),
@@ -309,6 +316,7 @@ def _recovered(file: h5py.File, path: Path) -> Trajectory:
         interrupted=True,
         steps=max(n - 1, int(read.get("steps", -1))),
         wall_time=float(read.get("wall_time", np.nan)),
+        estimated_error=_estimated_error(read),
         source=None if "source" in lost else file["source"].asstr()[()] or None,
         path=path,
     )
@@ -399,6 +407,11 @@ def _last_checkpoint(file: h5py.File) -> tuple[int, float]:
     """Return the steps and the wall time [s] of the newest checkpoint."""
     step, _, wall_time = max(file[CHECKPOINTS][:, :3].tolist())
     return int(step), wall_time
+
+
+def _estimated_error(attributes: Mapping[str, Any]) -> float | None:
+    error = float(attributes.get("estimated_error", np.nan))
+    return error if np.isfinite(error) else None
 
 
 def _events(file: h5py.File) -> tuple[Event, ...]:

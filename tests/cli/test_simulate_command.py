@@ -22,6 +22,7 @@ def test_the_summary_for_scripts_is_that_of_the_trajectory_which_holds_its_mecha
     trajectory = Trajectory.load(path)
     assert summary == trajectory.summary()
     assert (summary["steps"], summary["energy_error"] < 1e-6) == (50, True)
+    assert 0.0 < summary["estimated_error"] < 1e-6
     nodes = json.loads(trajectory.source)["nodes"]
     assert (nodes[0]["id"], len(nodes)) == ("world", 3)
     result = run(*words, "--quiet")

@@ -88,6 +88,7 @@ def test_a_run_is_right_or_says_what_is_wrong(case, method):
         assert np.abs(run.position[-1] - reference).max() < factor * tolerance
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("method", ["generalized-alpha", "generalized-alpha-2"])
 def test_implicit_schemes_tell_of_a_start_that_several_branches_may_leave(method):
     """A flat sheet of balls has dependent rows at its start alone; a ladder has them everywhere."""

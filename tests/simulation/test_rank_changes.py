@@ -119,6 +119,7 @@ def test_the_branch_from_rest_does_not_depend_on_the_step():
     assert runs[1].energy_error < runs[0].energy_error / 10.0
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
     """Some of its rows grow independent as the fourth power of the displacement."""
     system = build("lattice", rows=3, columns=4, layers=2).compile()
@@ -345,6 +346,7 @@ def test_motions_that_stay_at_singular_poses_are_left_to_compliant_joints():
     assert run.energy_error < 1e-6
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_neither_long_steps_nor_long_lifts_are_called_singular():
     """Pivots of lifts are small everywhere, as those of everything long and slender."""
     lift = build("scissor", pairs=150, drive=True).compile()

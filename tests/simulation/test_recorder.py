@@ -156,6 +156,7 @@ PROLONGED = {  # system and state; ends of the parts and of the whole; options
 }
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("case", PROLONGED)
 def test_a_run_is_prolonged_bit_for_bit(case, tmp_path, monkeypatch):
     monkeypatch.setattr(outer_steppers, "_CHECK_INTERVAL", 16)

@@ -51,6 +51,7 @@ def test_regular_mechanisms_move_as_by_explicit_steps():
     assert "implicit steps" not in kinds(run)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_a_sheet_in_a_plane_takes_implicit_steps_and_says_why_and_how_far_joints_opened():
     sheet = sb.build("lattice", rows=4, columns=4).compile()
     run = sb.simulate(sheet, duration=0.2, step=0.005, method="auto")

@@ -83,6 +83,7 @@ def test_adaptive_steps_find_all_events_between_two_records(method):
         np.testing.assert_allclose(adaptive, exact, atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
 def test_closed_loops_are_closed_at_events_and_after_changes(method):
     def halfway(time, state):

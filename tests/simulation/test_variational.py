@@ -14,6 +14,7 @@ def end(system, step, method):
     return sb.simulate(system, duration=0.5, step=step, method=method).position[-1]
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(
     ("name", "method", "step", "order"),
     [
@@ -64,12 +65,14 @@ def test_a_free_body_keeps_its_momenta_and_its_energy():
     assert np.abs(run.energy - run.energy[0]).max() < 1e-10  # what rounding adds up to
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_the_energy_of_a_linkage_errs_no_more_later():
     run = sb.simulate(sb.build("bricard").compile(), duration=40.0, step=0.01, method="variational")
     error = np.abs(run.energy - run.energy[0]).reshape(-1)[1:].reshape(10, -1).max(axis=1)
     assert error[-1] < 1.1 * error[:5].max()
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("method", ["variational", "variational-4"])
 def test_a_motion_leads_back(method):
     system = sb.build("four-bar").compile()

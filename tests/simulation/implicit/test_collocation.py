@@ -137,6 +137,7 @@ def test_multipliers_of_dependent_rows_do_not_grow():
         assert np.linalg.norm(now.multiplier) < 1.5 * max(least)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_stiff_elements_are_damped_where_steps_do_not_resolve_them():
     system = sb.build("compliant-lattice").compile()
     run = sb.simulate(system, duration=0.3, step=0.01, **RADAU)

@@ -39,6 +39,7 @@ def test_steps_converge_to_those_of_explicit_methods_at_order_two():
     assert 3.5 < errors[0] / errors[1] < 4.5
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_a_vanishing_compliance_is_a_rigid_joint():
     """Deflections are proportional to C, at steps that do not resolve the oscillations of any."""
     options = {"step": 5e-3, "method": sb.Method("generalized-alpha", spectral_radius=0.5)}

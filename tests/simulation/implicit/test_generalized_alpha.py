@@ -72,6 +72,7 @@ def test_joints_of_index_two_close_in_positions_and_velocities(name):
     assert run.energy_error < 2e-2
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(
     ("n", "step", "duration"), [(3, 0.002, 0.01), (3, 0.01, 0.3), (4, 0.005, 0.3)]
 )
@@ -246,6 +247,7 @@ def test_reactions_between_adaptive_steps_are_those_of_their_own_time(method):
     assert error < 5e-3 * np.abs(exact.joint_wrench).max()
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_snaps_lose_the_energy_of_vibrations_that_steps_do_not_resolve():
     """A cube of balls: joints of a compliance that steps resolve keep the energy, others do not."""
     system = sb.build("lattice", rows=3, columns=3, layers=3).compile()
