@@ -62,7 +62,7 @@ from sparsebody.simulation.outer_steppers import (
 )
 from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed, closed_start
 from sparsebody.simulation.step_errors import StepErrors
-from sparsebody.simulation.stepper import Stepper
+from sparsebody.simulation.stepper import UNDETERMINED_BRANCH, Stepper
 from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, row_size
 from sparsebody.simulation.trajectory import (
     Event,
@@ -397,8 +397,9 @@ class Run:
         return trajectory
 
     def _doubt(self, trajectory: Trajectory) -> None:
-        """Warn of joints that are too soft, and of steps that are too long for a motion."""
+        """Warn of joints too soft, of undetermined branches, and of steps too long for a motion."""
         self._doubt_joints(trajectory)
+        self._doubt_branches(trajectory)
         if not (self._is_passive and self._doubts_energy(trajectory)):
             self._doubt_steps()
 
@@ -425,6 +426,20 @@ class Run:
                 "the motion depends on how stiff they are: give the compliance of real joints, "
                 'sb.Method("generalized-alpha", compliance=...), or try "generalized-alpha-2"',
                 EnergyWarning,
+            )
+
+    def _doubt_branches(self, trajectory: Trajectory) -> None:
+        """Warn where rounding decided how rigid joints went on; soft ones decide themselves."""
+        branches = [
+            event
+            for event in trajectory.events
+            if event.kind == UNDETERMINED_BRANCH and event.message != SINGULAR_START
+        ]
+        if branches:
+            warn_user(
+                f"{len(branches)} branches of the motion of {self._system.name!r} are "
+                f"undetermined, at first at t = {branches[0].time:.6g} s: {branches[0].message}",
+                AccuracyWarning,
             )
 
     def _doubts_energy(self, trajectory: Trajectory) -> bool:
@@ -579,7 +594,7 @@ class Run:
         with suppress(SparsebodyError):  # implicit steps need no choice of rows
             dynamics = prepared_dynamics(self.problem)
             if is_singular(dynamics, self._state, options.step):
-                self._note(Event(self._state.time, "undetermined branch", SINGULAR_START))
+                self._note(Event(self._state.time, UNDETERMINED_BRANCH, SINGULAR_START))
 
     def _look_at_errors(self) -> None:
         """Add the state to the pairs of StepErrors."""

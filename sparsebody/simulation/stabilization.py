@@ -143,6 +143,16 @@ class Pivot(NamedTuple):
 NO_PIVOT = Pivot(math.inf, -1)
 
 
+def pivot_at(dynamics: ForwardDynamics, state: State) -> float:
+    """Return the smallest pivot of the rows in use at a state, zero if they are dependent."""
+    evaluation = dynamics.evaluate(state)
+    try:
+        evaluation.acceleration()
+    except SingularSystemError:
+        return 0.0
+    return smallest_pivot(evaluation).sine
+
+
 def smallest_pivot(evaluation: Evaluation) -> Pivot:
     """Return the smallest pivot of the newest factors; 1 where a factorization does not give it."""
     dynamics = evaluation.dynamics

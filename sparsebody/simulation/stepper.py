@@ -38,6 +38,7 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 LONG_STEP = (
     "the step is long"  # begins messages of steps that fail by their length, not by the pose
 )
+UNDETERMINED_BRANCH = "undetermined branch"  # kind of events
 EXCHANGE = "the rows in use become dependent"  # ends messages of an exchange of one row
 
 # Ratio of pivots at the end and start of a step below which it came near a singular pose
@@ -60,7 +61,9 @@ _FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
 _PART_GROWTH = 1.2  # ratio of successive parts: the motion has no time scale of its own there
 _MOST_PARTS = 8  # of the steps after it
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
-_BRANCH_DISTANCE = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
+_BRANCH_PIVOT = 1e-5  # pivots of rows that become independent below which rounding decides
+# [rad, m] where to look for the branch that leaves a singular pose, and in how many steps at most
+_BRANCH_DISTANCE, _MOST_STEPS_TO_BRANCH = 1e-4, 10_000
 _MOST_TRIALS, _MOST_STALLED_TRIALS = 60, 12  # of finding the way out of a singular pose
 _SETTLED_CHANGE, _ACCEPTED_CHANGE = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
 _EXCHANGE_RATIO = 0.5  # of a pivot: worth looking for other rows
@@ -79,6 +82,11 @@ _STAYS_SINGULAR = (
     'compliance determines it; take method="auto" or "generalized-alpha"'
 )
 _MOST_NAMES = 3  # of joints in a message
+_ROUNDED_BRANCH = (
+    "rows that were left out are so nearly dependent here (pivot {:.1e}) that rounding decides on "
+    'the branch of the motion; method="auto" takes implicit steps, which joints of a compliance '
+    "determine"
+)
 _NO_BRANCH = (
     "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
     'that is taken may depend on the step; method="auto" takes implicit steps from there'
@@ -113,8 +121,11 @@ def n_parts_after(age: float, step: float) -> int:
 class RowChoice:
     """The dynamics in use, with the rows that were independent where they were chosen last."""
 
-    def __init__(self, dynamics: ForwardDynamics, note: Callable[[Event], None]) -> None:
+    def __init__(
+        self, dynamics: ForwardDynamics, note: Callable[[Event], None], step: float
+    ) -> None:
         self.dynamics = dynamics
+        self._longest = _MOST_STEPS_TO_BRANCH * step  # [s]
         self.watch = RankWatch(full_rank=dynamics.rank)
         self._note = note
 
@@ -144,9 +155,16 @@ class RowChoice:
         self.adopt(stabilization.analyzed_at(self.dynamics, state), state, reason)
 
     def adopt(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        """Use dynamics that were analyzed at a singular pose, and report it."""
+        """Use dynamics that were analyzed at a singular pose, and report it.
+
+        Rows that were left out, and are hardly independent yet, turn rounding into velocities.
+        """
+        has_more_rows = dynamics.rank > self.dynamics.rank
         self._use(dynamics, state, reason)
         self.watch = replace(self.watch, left_at=state.time)
+        if has_more_rows and (sine := stabilization.pivot_at(dynamics, state)) < _BRANCH_PIVOT:
+            message = _ROUNDED_BRANCH.format(sine)
+            self._note(Event(state.time, UNDETERMINED_BRANCH, message))
 
     def _use(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
         before, after = (of.redundant_rows.tolist() for of in (self.dynamics, dynamics))
@@ -167,10 +185,9 @@ class RowChoice:
         At a singular pose it is not determined; so it is the mean of those just after and just
         before it, with the rows that are independent there. None if the pose is not singular.
         """
-        speed = largest_turn(self.dynamics.system, state.velocity)
-        if len(self.dynamics.redundant_rows) == 0 or speed <= _BRANCH_DISTANCE:  # at rest
+        if len(self.dynamics.redundant_rows) == 0 or not self._is_moving(state):
             return None
-        h = _BRANCH_DISTANCE / speed
+        h = _BRANCH_DISTANCE / largest_turn(self.dynamics.system, state.velocity)
         if self._holds(moved_on(state, h)):
             return None
         try:
@@ -195,8 +212,8 @@ class RowChoice:
         nearest to x = a t^2 / 2, v = a t, with a small t > 0, where the rows have full rank.
         """
         size = largest_turn(self.dynamics.system, acceleration)
-        is_moving = largest(state.velocity) > 0.0 or size < _BRANCH_DISTANCE
-        if len(self.dynamics.redundant_rows) == 0 or is_moving:
+        stays = size * self._longest**2 <= 2.0 * _BRANCH_DISTANCE
+        if len(self.dynamics.redundant_rows) == 0 or stays or self._is_moving(state):
             return state, acceleration
         t = (2.0 * _BRANCH_DISTANCE / size) ** 0.5
         if self._holds(carried(state, acceleration, t)):
@@ -222,8 +239,13 @@ class RowChoice:
             )
             return near, a
         if change > _ACCEPTED_CHANGE:
-            self._note(Event(state.time, "undetermined branch", _NO_BRANCH))
+            self._note(Event(state.time, UNDETERMINED_BRANCH, _NO_BRANCH))
         return state, acceleration
+
+    def _is_moving(self, state: State) -> bool:
+        """Return whether velocities lead far enough to look for a branch there."""
+        speed = largest_turn(self.dynamics.system, state.velocity)
+        return speed * self._longest > _BRANCH_DISTANCE
 
     def _holds(self, state: State) -> bool:
         """Return whether the rows in use imply the redundant ones at a nearby state."""
@@ -321,7 +343,7 @@ class Stepper:
         assert isinstance(integrator, Integrator)
         self._integrator = integrator
         self._stabilization = stabilization.STABILIZATIONS[options.stabilization]
-        self._rows, self._first = RowChoice(dynamics, problem.note), problem.state
+        self._rows, self._first = RowChoice(dynamics, problem.note, options.step), problem.state
         self._control, self._note, self.nominal = problem.control, problem.note, options.step
         self._is_adaptive = options.is_adaptive  # local errors are asked for
         self._unsolvable, self._undetermined = 0.0, 0.0  # pivots
@@ -471,12 +493,7 @@ class Stepper:
             self._compiled = ExplicitSteps(
                 system, scheme, self._small, self._control, self._is_adaptive
             )
-        evaluation = self._rows.dynamics.evaluate(first)
-        try:
-            evaluation.acceleration()
-            pivot = stabilization.smallest_pivot(evaluation).sine
-        except SingularSystemError:
-            pivot = 0.0
+        pivot = stabilization.pivot_at(self._rows.dynamics, first)
         largest_limit = max(_SINGULAR_PIVOT, _USUAL_PIVOT_RATIO * pivot)
         unsolvable = _UNSOLVABLE_PIVOT if self._stabilization.closes else _UNSOLVABLE_OPEN_PIVOT
         self._unsolvable = min(unsolvable, largest_limit)

@@ -1,5 +1,6 @@
 """Motions that begin at singular poses, pass them, or lose rank on the way, in closed stages."""
 
+import contextlib
 import re
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import sparsebody as sb
+from sparsebody.errors import AccuracyWarning
 from sparsebody.model.gallery import build
 from sparsebody.simulation import StoppedSimulationError
 
@@ -119,7 +121,32 @@ def test_the_branch_from_rest_does_not_depend_on_the_step():
     assert runs[1].energy_error < runs[0].energy_error / 10.0
 
 
+@pytest.mark.parametrize(("rows", "is_determined"), [(4, True), (6, False)])
+def test_rounding_that_decides_on_a_branch_is_told(rows, is_determined):
+    """Of the way out of a flat start: of 24 bodies, it multiplies changes of 1e-15 by 1e10."""
+    sheet = build("lattice", rows=rows).compile()
+    doubt = pytest.warns(AccuracyWarning, match='undetermined, at first at t = 0.00.*"auto" takes')
+    with contextlib.nullcontext() if is_determined else doubt:
+        run = simulate(sheet, duration=0.02, step=1e-3)
+    assert is_determined != ("undetermined branch" in [event.kind for event in run.events])
+
+
+def test_a_singular_start_is_left_alike_however_slowly():
+    """A millionth of gravity, in a thousand times the time."""
+    slow, fast = (
+        simulate(
+            build("lattice", rows=3, columns=3, gravity=(0, 0, -9.81 / time**2)).compile(),
+            duration=0.02 * time,
+            step=1e-3 * time,
+        )
+        for time in (1e3, 1.0)
+    )
+    assert [event.kind for event in slow.events] == [event.kind for event in fast.events]
+    np.testing.assert_allclose(slow.position, fast.position, atol=1e-8)
+
+
 @pytest.mark.filterwarnings("ignore:errors of the steps of")
+@pytest.mark.filterwarnings("ignore:. branches of the motion")
 def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
     """Some of its rows grow independent as the fourth power of the displacement."""
     system = build("lattice", rows=3, columns=4, layers=2).compile()
