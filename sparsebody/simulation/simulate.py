@@ -437,8 +437,8 @@ class Run:
         ]
         if branches:
             warn_user(
-                f"{len(branches)} branches of the motion of {self._system.name!r} are "
-                f"undetermined, at first at t = {branches[0].time:.6g} s: {branches[0].message}",
+                f"the motion of {self._system.name!r} takes an undetermined branch at t = "
+                f"{branches[0].time:.6g} s, the first of {len(branches)}: {branches[0].message}",
                 AccuracyWarning,
             )
 
