@@ -18,7 +18,7 @@ lead away from where it was. So the errors e of poses and u of rates are
     e' = d' + u,   u' = w' - omega u + kappa e,   omega^2 = |y_2'' - y_0''| / |y_2 - y_0|,
 
 omega body by body, kappa = <y_2'' - y_0'', y_2 - y_0> / |y_2 - y_0|^2 of the whole mechanism where
-the motion speeds up, steps resolve it, and no jerk explains it, with omega = 0; zero elsewhere.
+the motion speeds up, pairs resolve it, and no jerk explains it, with omega = 0; zero elsewhere.
 Defects are computed for some pairs of steps only, and stand for all steps since the pair before.
 
 References
@@ -40,7 +40,7 @@ _UNEQUAL = 1e-6  # largest relative difference between the two steps of a pair
 _JERK_GROWTH = (
     2.0  # kappa t^2 of a motion that begins with a constant jerk, which lets nothing grow
 )
-_RESOLVED_GROWTH = 0.1  # largest kappa h^2 that steps h resolve
+_RESOLVED_GROWTH = 0.4  # largest kappa t^2 in a time t from pair to pair that pairs resolve
 _LEAST_DECAY = 1e-6  # of errors of rates between two pairs
 _LEAST_MOTION = 1e-4  # of the mechanism's size
 _TINY = np.finfo(float).tiny
@@ -89,7 +89,8 @@ class StepErrors:
     def _grow(self, duration: float, h: float) -> None:
         """Add the errors of a duration [s] by those of a pair of steps of together h [s]."""
         error, rate_error = (part * duration / h for part in defects(self._samples, self._weight))
-        omega, kappa = turning(self._samples, self._weight, self._mass, self._begin)
+        age = self._samples[2][0] - self._begin
+        omega, kappa = turning(self._samples, self._weight, self._mass, age, duration)
         decay = np.maximum(duration * omega, _LEAST_DECAY)
         mean = -np.expm1(-decay) / decay  # of exp(-omega t)
         u, growth = self._rate_error, duration * kappa * self._error
@@ -148,13 +149,13 @@ def defects(pair: list[Sample], weight: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def turning(
-    pair: list[Sample], weight: FloatArray, mass: FloatArray, begin: float
+    pair: list[Sample], weight: FloatArray, mass: FloatArray, age: float, duration: float
 ) -> tuple[FloatArray, float]:
     """Return omega (n_bodies,) [1/s] and kappa [1/s^2] of the motion in two steps.
 
-    `begin` [s] is when the motion began.
+    They end `age` [s] after the motion began, and stand for a `duration` [s].
     """
-    times, poses, rates, curvatures = (np.array(values) for values in zip(*pair, strict=True))
+    _, poses, rates, curvatures = (np.array(values) for values in zip(*pair, strict=True))
     path, turn = np.diff(poses, axis=0), np.diff(curvatures, axis=0)
     squares, away, turns = (
         np.einsum("kna,kna,na->n", first, second, weight)
@@ -162,8 +163,7 @@ def turning(
     )
     power = np.einsum("na,na,na->n", rates[1], curvatures[1], weight)
     kappa = float(mass @ away / max(mass @ squares, _TINY))
-    age, h = times[2] - begin, times[1] - times[0]
-    if mass @ power > 0.0 and _JERK_GROWTH / age**2 < kappa < _RESOLVED_GROWTH / h**2:
+    if mass @ power > 0.0 and _JERK_GROWTH / age**2 < kappa < _RESOLVED_GROWTH / duration**2:
         return np.zeros(len(mass)), kappa
     return (turns / np.maximum(squares, _TINY)) ** 0.25, 0.0
 

@@ -149,6 +149,7 @@ def test_gradients_of_random_mechanisms_are_differences(seed):
     check(case, 1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
@@ -176,6 +177,7 @@ def test_gradients_by_the_geometry_of_joints_are_differences(kind):
         check(case, tolerance, (1e-4, 1e-5), names=["geometry"])
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 def test_a_frame_may_leave_the_plane_of_a_linkage():
     mechanism = build("four-bar", speed=1.0)
     position = np.add(mechanism.body("coupler").position, [0.1, 0.2, 0.0])
@@ -327,6 +329,7 @@ def test_errors_of_implicit_gradients_are_of_second_order():
     assert error[1] < 0.05 * error[0]
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.usefixtures("exact_newton")
 def test_gradients_take_compliances_that_are_lowered_on_the_way_as_constants():
     mechanism = build("scissor", pairs=8, angle=0.4)

@@ -49,7 +49,7 @@ def test_a_motion_turns_errors_of_rates_or_lets_them_grow(path, rate, sign):
         (t, *(np.full((1, 7), f) for f in (path(3 * t), 3 * rate(3 * t), sign * 9 * path(3 * t))))
         for t in (0.1, 0.2, 0.3)
     ]
-    omega, kappa = turning(samples, np.ones((1, 7)), np.ones(1), begin=-1.0)
+    omega, kappa = turning(samples, np.ones((1, 7)), np.ones(1), 1.0, 0.2)
     assert (omega[0], kappa) == pytest.approx((3.0, 0.0) if sign < 0 else (0.0, 9.0))
 
 
