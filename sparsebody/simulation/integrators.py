@@ -158,6 +158,11 @@ class Integrator:
     order: int  # the error at a fixed time falls with this power of the step
     scheme: ExplicitScheme | None = None  # of steps that are compiled
 
+    @property
+    def is_symplectic(self) -> bool:
+        """Whether errors of the energy swing, and say nothing of those of the motion."""
+        return isinstance(self.scheme, Composition | SemiImplicitEuler)
+
 
 @dataclass(frozen=True, eq=False)
 class ImplicitIntegrator:

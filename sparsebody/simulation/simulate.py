@@ -75,11 +75,13 @@ from sparsebody.simulation.trajectory import (
 
 # Of the energy that moves; a larger one warns. In adaptive steps, which are to resolve the motion
 _MOST_ENERGY_ERROR, _MOST_ADAPTIVE_ENERGY_ERROR = 0.2, 0.02
+# The same of conservative motions in fixed steps whose own errors are not noticeable by estimate
+_MOST_UNEXPLAINED_ENERGY_ERROR = 0.002
 # Elastic energy of rigid joints, of the same: the square of a relative error of 5 %
 _MOST_STORED_ENERGY = 0.05**2
 # Estimated errors above which a warning comes, and of the step that it proposes: most are larger
 # than the true ones, by two in the median
-_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.0025, 0.001
+_MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.0025, 0.0005
 _LOWEST_ORDER = 2  # of the steps of "auto"
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # in one native call, whose time is limited as well
@@ -160,11 +162,12 @@ def simulate(
     Trajectory
         After Ctrl-C or SIGTERM up to there, marked as interrupted, with an InterruptionWarning.
         With an EnergyWarning if nothing adds or takes energy, and it changed by more than a fifth
-        of what moves, a fiftieth in adaptive steps, or if nothing adds any, and it grew by as much,
-        or fell by as much beyond what dampers take; or if rigid joints, which implicit steps make
-        slightly compliant, stored more than a four-hundredth of it. Its `estimated_error` is that
-        of steps of a fixed size, relative to how far bodies moved; with an AccuracyWarning, which
-        names a step that would do, if it is more than 0.25 %.
+        of what moves, a fiftieth in adaptive steps, a five-hundredth in fixed ones whose errors are
+        not noticeable otherwise; if nothing adds any, and it grew by a fifth or a fiftieth, or fell
+        by as much beyond what dampers take; or if rigid joints, which implicit steps make slightly
+        compliant, stored more than a four-hundredth of it. Its `estimated_error` is that of steps
+        of a fixed size, relative to how far bodies moved; with an AccuracyWarning, which names a
+        step that would do, if it is more than 0.25 %.
 
     Raises
     ------
@@ -400,8 +403,15 @@ class Run:
         """Warn of joints too soft, of undetermined branches, and of steps too long for a motion."""
         self._doubt_joints(trajectory)
         self._doubt_branches(trajectory)
-        if not (self._is_passive and self._doubts_energy(trajectory)):
-            self._doubt_steps()
+        is_adaptive = self._options.is_adaptive
+        most = _MOST_ADAPTIVE_ENERGY_ERROR if is_adaptive else _MOST_ENERGY_ERROR
+        if self._is_passive and self._doubts_energy(trajectory, most):
+            return
+        integrator = INTEGRATORS.get(self._options.method)
+        swings = isinstance(integrator, Integrator) and integrator.is_symplectic
+        is_judged = trajectory.conservative and not (is_adaptive or swings)
+        if not self._doubts_steps() and self._is_passive and is_judged:
+            self._doubts_energy(trajectory, _MOST_UNEXPLAINED_ENERGY_ERROR)
 
     @property
     def _negligible_distance(self) -> float:
@@ -442,13 +452,12 @@ class Run:
                 AccuracyWarning,
             )
 
-    def _doubts_energy(self, trajectory: Trajectory) -> bool:
+    def _doubts_energy(self, trajectory: Trajectory, most: float) -> bool:
         """Warn if an energy error shows that steps are too long; return whether it does.
 
         With elastic elements only a growing energy counts: implicit steps may damp vibrations.
         """
         energy, system, is_adaptive = trajectory.energy, self._system, self._options.is_adaptive
-        most = _MOST_ADAPTIVE_ENERGY_ERROR if is_adaptive else _MOST_ENERGY_ERROR
         loss = 0.0 if system.elastic.kind.size else float((energy[0] - energy).max())
         if trajectory.conservative:
             drift = float((energy - energy[0]).max())
@@ -472,19 +481,19 @@ class Run:
         if {"passed pose", "step in parts"} & {event.kind for event in trajectory.events}:
             remedy += ', or method="auto" if poses were singular'
         warn_user(
-            f"the energy of {system.name!r} {done} by {change:.0%} of what moves, {cause}: "
+            f"the energy of {system.name!r} {done} by {change:.1%} of what moves, {cause}: "
             f"{remedy}",
             EnergyWarning,
         )
         return True
 
-    def _doubt_steps(self) -> None:
+    def _doubts_steps(self) -> bool:
         """Warn where the errors of the steps grow to a noticeable part of the motion."""
         if self._errors is None:
-            return
+            return False
         error, is_small = self._errors.relative_to_motion(self._state)
         if is_small or error <= _MOST_STEP_ERROR:
-            return
+            return False
         integrator = INTEGRATORS.get(self._options.method)
         order = _LOWEST_ORDER if integrator is None else integrator.order
         factor = (_GOOD_STEP_ERROR / error) ** (1.0 / order)
@@ -496,6 +505,7 @@ class Run:
             f"far its bodies moved: {remedy}",
             AccuracyWarning,
         )
+        return True
 
     def _steps(self, duration: float) -> Iterator[None]:
         """Advance step by step, recording."""

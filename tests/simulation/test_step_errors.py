@@ -8,7 +8,7 @@ import pytest
 from linkages import one_body
 
 import sparsebody as sb
-from sparsebody.errors import AccuracyWarning
+from sparsebody.errors import AccuracyWarning, EnergyWarning
 from sparsebody.simulation import step_errors
 from sparsebody.simulation.step_errors import StepErrors, defects, turning
 
@@ -126,6 +126,15 @@ def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
     options = {"duration": 20.0, "step": 1e-3, "record": sb.Recording(step=1.0), "method": "rk4"}
     sb.simulate(sb.build("pendulum").compile(), **options)
     assert 50 < len(seen) < 0.005 * 20000
+
+
+def test_a_loss_of_energy_tells_of_errors_that_the_estimate_misses():
+    system, options = sb.build("four-bar").compile(), {"duration": 0.5, "step": 0.0125}
+    exact = sb.simulate(system, **options, method="rk4").position
+    with pytest.warns(EnergyWarning, match="of 'four-bar' fell by 0.5% of what moves"):
+        run = sb.simulate(system, **options, method="generalized-alpha")
+    assert run.estimated_error < 0.0025
+    assert np.abs(run.position - exact).max() > 0.005 * np.abs(exact - exact[0]).max()
 
 
 def test_errors_before_an_interruption_are_told_at_the_end(tmp_path):
