@@ -65,7 +65,7 @@ def main() -> int:
     folder = Path(tempfile.gettempdir())
     figure = plot_loop_blocks(explicit, "Featherstone's fig. 8.1")
     print(f"the pattern of K and G is in {save_figure(figure, folder / 'loop-clusters.png')}")
-    sb.simulate(system, duration=2.0, step=0.01).show(output=folder / "loop-clusters.html")
+    sb.simulate(system, duration=2.0, step=0.005).show(output=folder / "loop-clusters.html")
     return clusters.n_clusters
 
 
