@@ -215,7 +215,7 @@ def test_bodies_that_nothing_holds_fall_and_cannot_be_held():
 def test_one_preparation_serves_many_states():
     system = sb.build("four-bar", speed=1.0).compile()
     dynamics = sb.InverseDynamics(system, actuated=["crank-pivot"])
-    motion = sb.simulate(system, duration=0.3, step=0.1)
+    motion = sb.simulate(system, duration=0.3, step=0.05)
     for k in range(len(motion)):
         state = motion.state(k)
         required = sb.driven_accelerations(system, state, {"crank-pivot": 1.0})
