@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "base/vec.hpp"
 #include "dynamics/loads_and_rows.hpp"
@@ -34,13 +33,9 @@ inline constexpr int most_corrections = 8;
 inline constexpr double last_node = 1.0 - 1e-12;     // nodes beyond it are the end of a step
 // A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
 // step. There open stages add relative errors of the order of c^4, which depend on which body of a joint is its predecessor,
-// to the local error E of the method, (h w)^4 for a motion with rates w. They may stay open where c^4 <= E / 16, so that
-// errors change by less than a factor of two; or where c^4 is 3e-10, and its part in a step rounding.
-inline constexpr double pivot_change_ratio = 0.5, least_pivot_change = 4e-3;
-// The same after closed stages, whose error has another estimate; smaller, so that open stages do not fail again at once.
-inline constexpr double open_again_ratio = 0.35;
-// The same before the last stage of a step with open stages, by a rough estimate of its error: beyond it the step fails.
-inline constexpr double failed_ratio = 1.0;
+// to those of the method, E = (h w)^4 for a motion with rates w, by its fifth difference. They are left open where c^4 <= E, a
+// matter of the pose, not of the step; or where c^4 is 1e-9, and its part in a step rounding.
+inline constexpr double least_pivot_change = 6e-3;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -261,16 +256,12 @@ class ExplicitSteps {
       if (!complete(s, k, end)) return failed();
       follow_pivots();
       if (!is_end) curves_.add(s.bodies(), s.acceleration);
-      if (!closes_stages && k + 2 == n_stages && open_stages_fail(from, s, tableau, h)) return failed();
     }
-    const double change = pivot_change();
-    bool is_sensitive = change > least_pivot_change;
-    if (is_sensitive || with_error) {
+    const bool is_sensitive = open_stages_add_errors(from, s, pivot_change() / (1.0 - tableau.node[0]), h);
+    if (is_sensitive && !closes_stages) return failed();
+    if (with_error) {
       curves_.add(s.bodies(), s.acceleration);
       end.error = curves_.weighted_sum(tableau.error);
-      const double most = closes_stages ? open_again_ratio : pivot_change_ratio;
-      is_sensitive = is_sensitive && !(change <= most * std::pow(local_error(from, s, end.error, h), 0.25));
-      if (is_sensitive && !closes_stages) return failed();
     }
     finish(s, end);
     if (is_sensitive) end.status = StepEnd::sensitive;
@@ -384,16 +375,12 @@ class ExplicitSteps {
     for (const Index k : loop_rows_) least = std::min(least, least_inverse_square_[k] / largest_inverse_square_[k]);
     return 1.0 - std::sqrt(std::max(least, 0.0));
   }
-  // Whether open stages add too much to the error of the step, by an estimate that takes y'' of the last stage for that of
-  // the end.
-  bool open_stages_fail(const StepStart& from, const StageState& s, const Tableau& tableau, double h) {
-    const double change = pivot_change();
+  // Whether open stages add too much to the error of a step in which pivots change by a share. The motion is judged by its
+  // closed ends alone, whether stages in between were open or not.
+  bool open_stages_add_errors(const StepStart& from, const StageState& end, double change, double h) const {
     if (!(change > least_pivot_change)) return false;
-    const Index n_stages = tableau.node.size();
-    std::vector<double> weight(tableau.error.begin(), tableau.error.begin() + n_stages);
-    weight.back() += tableau.error[n_stages];
-    const double error = local_error(from, s, curves_.weighted_sum({weight.data(), n_stages}), h);
-    return change > failed_ratio * std::pow(error, 0.25);
+    const double error = local_error(from, end, curves_.fifth_difference(end.bodies(), end.acceleration, h), h);
+    return !(std::pow(change, 4) <= error);
   }
   // Projects a state onto the constraints; false if that fails. Factors are made anew unless the newest ones are of a near
   // pose.

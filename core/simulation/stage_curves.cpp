@@ -79,4 +79,21 @@ Array<double, 2> StageCurves::weighted_sum(View<const double> weight) const {
   return out;
 }
 
+Array<double, 2> StageCurves::fifth_difference(const model::BodyMotions& end, View<const double, 2> acceleration,
+                                               double h) const {
+  auto out = Array<double, 2>::uninitialized({n_bodies_, 7});
+  const Lanes per_h(1.0 / h), per_h2(1.0 / (h * h)), half(0.5), twelfth(1.0 / 12.0);
+  for (Index b = 0; b < n_blocks_; ++b) {
+    Lanes y[7], dy[7], ddy[7], y_end[7];
+    load<7>(curve(0)[b].of, y), load<7>(curve(1)[b].of, dy), load<7>(curve(2)[b].of, ddy);
+    load_lanes<3>(end.position, b, y_end), load_lanes<4>(end.orientation, b, y_end + 3);
+    const Derivatives of(end, acceleration, b);
+    unrolled<0, 7>([&](auto a) SB_UNROLL {  // (y_1 - y_0) / h^2 - (y_0' + y_1') / (2 h) + (y_1'' - y_0'') / 12
+      y[a] = (y_end[a] - y[a]) * per_h2 - (dy[a] + of.rate[a]) * (half * per_h) + (of.curvature[a] - ddy[a]) * twelfth;
+    });
+    store_lanes<7>(y, out.view(), b);
+  }
+  return out;
+}
+
 }  // namespace sparsebody::simulation

@@ -22,6 +22,8 @@ class StageCurves {
             View<double, 2> orientation, View<double, 2> velocity) const;
   // The weighted sum (n, 7) of y''.
   Array<double, 2> weighted_sum(View<const double> weight) const;
+  // (n, 7) h^3 y^(5) / 720, of the y, y' and y'' at the start and at the end of a step h.
+  Array<double, 2> fifth_difference(const model::BodyMotions& end, View<const double, 2> acceleration, double h) const;
 
  private:
   struct Block {  // of four bodies; the last body stands for missing ones

@@ -38,21 +38,6 @@ def test_open_stages_are_not_tried_where_they_would_be_in_vain(monkeypatch):
     assert np.abs(run.position[-1] - precise.position[-1]).max() < 1e-8
 
 
-def test_a_step_that_open_stages_spoil_ends_before_its_last_evaluation(monkeypatch):
-    """Pivots of rotating squares change too fast for them in a quarter of a second."""
-    made = []
-    original = explicit_steps.ExplicitSteps._native_steps
-
-    def recorded(self, solver):
-        made.append(original(self, solver))
-        return made[-1]
-
-    monkeypatch.setattr(explicit_steps.ExplicitSteps, "_native_steps", recorded)
-    squares = sb.build("rotating-squares", rows=8, columns=8).compile()
-    sb.simulate(squares, duration=0.25, step=0.25, method="rk4")
-    assert [native.n_evaluations for native in made] == [3 + 4]
-
-
 @pytest.mark.filterwarnings("ignore:errors of the steps of")
 @pytest.mark.parametrize("every", [1, 3, 10])
 @pytest.mark.parametrize(
