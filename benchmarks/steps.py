@@ -16,7 +16,7 @@ import numpy as np
 
 import sparsebody as sb
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import EnergyWarning
+from sparsebody.errors import AccuracyWarning, EnergyWarning
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.options import EVERY_STEP, Solver, simulation_options
 from sparsebody.simulation.outer_steppers import AdaptiveStepper, Inner
@@ -139,7 +139,8 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
     inner = stepper._inner
     is_implicit = isinstance(inner, ImplicitStepper)
     parts_of = parts_of_implicit if is_implicit else parts_of_explicit
-    warnings.simplefilter("ignore", EnergyWarning)  # of lattices' joints
+    for category in (AccuracyWarning, EnergyWarning):  # of lattices
+        warnings.simplefilter("ignore", category)
     times = []
     for _ in range(REPEATS):  # one after the other, as the machine's speed varies
         parts = parts_of(inner)
