@@ -49,9 +49,8 @@ _STIFF_RATE = 2.0  # rate of a spring times the step, above which explicit steps
 _SLOW_EVENTS = ("step in parts", "re-analysis")  # events of expensive steps
 # Slow events above which implicit steps begin, and the factor of their count per step
 _MOST_SLOW_EVENTS, _EVENT_DECAY = 1.5, 0.99
-_CHECK_INTERVAL = (
-    2048  # implicit steps between searches for regular poses, of the time of a hundred
-)
+# Implicit steps between searches for regular poses, each of which takes the time of a hundred
+_CHECK_INTERVAL = 2048
 _REGULAR_PIVOT = 0.05  # smallest pivot there
 # Steps by errors:
 _SAFETY_FACTOR, _LEAST_FACTOR, _LARGEST_FACTOR = 0.9, 0.2, 5.0  # factors from one step to the next

@@ -37,9 +37,8 @@ from sparsebody.simulation.stabilization import largest
 # densely, and at most 1024
 _INTERVAL_RATIO, _LONGEST_INTERVAL = 6, 1024
 _UNEQUAL = 1e-6  # largest relative difference between the two steps of a pair
-_JERK_GROWTH = (
-    2.0  # kappa t^2 of a motion that begins with a constant jerk, which lets nothing grow
-)
+# kappa t^2 of a motion that begins with a constant jerk, which lets nothing grow
+_JERK_GROWTH = 2.0
 _RESOLVED_GROWTH = 0.4  # largest kappa t^2 in a time t from pair to pair that pairs resolve
 _LEAST_DECAY = 1e-6  # of errors of rates between two pairs
 _LEAST_MOTION = 1e-4  # of the mechanism's size
