@@ -26,14 +26,7 @@ from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, imp
 from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.integrators import LocalError, interpolated
 from sparsebody.simulation.stabilization import largest_turn
-from sparsebody.simulation.stepper import (
-    EXCHANGE,
-    LONG_STEP,
-    UNDETERMINED_BRANCH,
-    Stepper,
-    carried,
-    moved_on,
-)
+from sparsebody.simulation.stepper import EXCHANGE, LONG_STEP, Stepper, carried, moved_on
 from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
 from sparsebody.simulation.trajectory import Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
@@ -187,7 +180,6 @@ class AutoStepper(OuterStepper):
             self._switch(state, f"a spring or damper with a rate of {rate:.1e}/s is stiff")
         elif is_singular(self._dynamics, state, self._step):
             self._switch(state, SINGULAR_START)
-            self._note(Event(state.time, UNDETERMINED_BRANCH, SINGULAR_START))
         else:
             self._inner.start(state)
 
