@@ -85,7 +85,10 @@ def counted(stepper: Inner, time: float) -> FloatArray:
     newest = inner._compiled.native(inner._rows.dynamics)
     if newest is not native:  # of other rows: counts begin anew
         native, before = newest, None
-    return np.array([native.n_evaluations, native.n_factorizations]) - (before or (0, 0))
+    n_evaluations, n_factorizations = np.subtract(
+        (native.n_evaluations, native.n_factorizations), before or (0, 0)
+    )
+    return np.array([n_evaluations, max(0, n_factorizations - n_evaluations)])
 
 
 # ---- measuring -----------------------------------------------------------------------------------

@@ -151,6 +151,14 @@ struct PlanarEvaluation {
     to_user_order(acceleration, multiplier);
     return {status, {.residual = residuals.last}};
   }
+  // The same by the newest factors, of a near pose.
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+    const Index status = assemble(in);
+    if (status != BlockQR::regular) return {status, {}};
+    const BlockQR::Residuals residuals = qr->solve(rows(), system.right, !multiplier.empty(), x);
+    to_user_order(acceleration, multiplier);
+    return {status, {.residual = residuals.last}};
+  }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
     sparsebody::to_user_order(system, x, acceleration, multiplier, threads);
   }

@@ -306,6 +306,15 @@ EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<d
   return {status, refinement};
 }
 
+EvaluationResult SpatialEvaluation::accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration,
+                                                          View<double> multiplier) {
+  const Index status = assemble(in);
+  if (status != block_ldl::regular) return {status, {}};
+  const Refinement refinement = solve(system.right, multiplier.empty() ? sufficient_residual : 0.0, false);
+  to_user_order(acceleration, multiplier);
+  return {status, refinement};
+}
+
 void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
   sparsebody::to_user_order(system, solution.x(), acceleration, multiplier, threads);
 }
@@ -426,6 +435,15 @@ EvaluationResult ReducedEvaluation::accelerate(const EvaluationInput& in, View<d
                                                View<double> multiplier) {
   Index status = assemble(in);
   if (status == block_ldl::regular) status = factorize();
+  if (status != block_ldl::regular) return {status, {}};
+  const Refinement refinement = solve(reduced.system.right, 0.0, false);
+  to_user_order(acceleration, multiplier);
+  return {status, refinement};
+}
+
+EvaluationResult ReducedEvaluation::accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration,
+                                                          View<double> multiplier) {
+  const Index status = assemble(in);
   if (status != block_ldl::regular) return {status, {}};
   const Refinement refinement = solve(reduced.system.right, 0.0, false);
   to_user_order(acceleration, multiplier);

@@ -515,6 +515,17 @@ void BlockQR::substitute_back(View<double> x) const {
   for_each_part([&](Index p) { substitute_back(subtrees_[p], x.data()); });
 }
 
+namespace {
+
+// Calls body(n) with the pivots of a front, as a constant where they are those of a frequent joint, else 0.
+template <class F>
+SB_INLINE void with_pivots(Index size, F&& body) {
+  with_constant<2, 1, 3, 5, 6, 0>(size, body);
+}
+constexpr int most_pivots = 6;  // of a joint
+
+}  // namespace
+
 void BlockQR::substitute(Subtrees& part, double* x) {
   const bool is_large = pattern_.n_dual() > large;
   double* const of_ancestors = part.ancestors.data() - (pattern_.n_rows() - part.ancestors.size());
@@ -522,14 +533,24 @@ void BlockQR::substitute(Subtrees& part, double* x) {
     const Front& front = fronts_[j];
     const std::uint32_t* const column = columns_.data() + front.first_column;
     const Index stride = front.stride();
-    const double* R = R_.data() + front.start;
+    const double* const R = R_.data() + front.start;
     if (is_large) prefetch(&front + 8), prefetch(column + 64), prefetch(R + 128), prefetch(R + 136);
-    for (Index t = 0; t < front.size; ++t, R += stride) {
-      const double y = x[column[t]] * R[t];
-      x[column[t]] = y;
-      for (Index c = t + 1; c < front.n_inner; ++c) x[column[c]] -= R[c] * y;
-      for (Index c = front.n_inner; c < front.n_columns; ++c) of_ancestors[column[c]] -= R[c] * y;
-    }
+    with_pivots(front.size, [&](auto constant) SB_UNROLL {
+      const Index n = constant > 0 ? Index(constant) : Index(front.size);
+      double y[most_pivots];
+      for (Index t = 0; t < n; ++t) {
+        double total = x[column[t]];
+        for (Index s = 0; s < t; ++s) total -= R[s * stride + t] * y[s];
+        x[column[t]] = y[t] = total * R[t * stride + t];
+      }
+      const auto product = [&](Index c) SB_UNROLL {
+        double total = 0.0;
+        for (Index t = 0; t < n; ++t) total += R[t * stride + c] * y[t];
+        return total;
+      };
+      for (Index c = n; c < front.n_inner; ++c) x[column[c]] -= product(c);
+      for (Index c = front.n_inner; c < front.n_columns; ++c) of_ancestors[column[c]] -= product(c);
+    });
   }
 }
 
@@ -539,14 +560,21 @@ void BlockQR::substitute_back(const Subtrees& part, double* x) const {
     const Front& front = fronts_[j];
     const std::uint32_t* const column = columns_.data() + front.first_column;
     const Index stride = front.stride();
-    const double* R = R_.data() + front.start + front.size * stride;
+    const double* const R = R_.data() + front.start;
     if (is_large) prefetch(&front - 8), prefetch(column - 64), prefetch(R - 128), prefetch(R - 136);
-    for (Index t = Index(front.size) - 1; t >= 0; --t) {
-      R -= stride;
-      double total = x[column[t]];
-      for (Index c = front.n_columns - 1; c > t; --c) total -= R[c] * x[column[c]];  // the newest ones last
-      x[column[t]] = total * R[t];
-    }
+    with_pivots(front.size, [&](auto constant) SB_UNROLL {
+      const Index n = constant > 0 ? Index(constant) : Index(front.size);
+      double total[most_pivots];
+      for (Index t = 0; t < n; ++t) total[t] = x[column[t]];
+      for (Index c = Index(front.n_columns) - 1; c >= n; --c) {  // the newest ones last
+        const double y = x[column[c]];
+        for (Index t = 0; t < n; ++t) total[t] -= R[t * stride + c] * y;
+      }
+      for (Index t = n - 1; t >= 0; --t) {
+        for (Index c = n - 1; c > t; --c) total[t] -= R[t * stride + c] * total[c];
+        x[column[t]] = total[t] *= R[t * stride + t];
+      }
+    });
   }
 }
 
@@ -594,7 +622,7 @@ BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bo
   std::copy(rhs.begin(), rhs.begin() + n, x.begin());
   std::fill(x.begin() + n, x.end(), 0.0);
   std::vector<Sizes> sizes(subtrees_.size());
-  const double goal = begun && !accurate ? residual_goal : residual_floor;
+  const double goal = accurate ? residual_floor : residual_goal;
   double before = std::numeric_limits<double>::infinity(), scale = 0.0, last = 0.0, first = 0.0;
   for (int step = 0; step <= corrections; ++step) {
     if (step > 0 || !begun) {  // A x - gamma

@@ -24,9 +24,11 @@
 namespace sparsebody::simulation {
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is accepted
+inline constexpr double largest_residual_by_factors = 1e-9;  // the same by factors of a near pose
 inline constexpr double slow_convergence = 0.1;      // contraction of an error beyond which factors are made anew
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
-inline constexpr double stage_velocity_tolerance = 1e3;  // the same at stages before the end of a step
+inline constexpr double stage_tolerance = 100.0;         // tolerances of positions at stages before the end of a step
+inline constexpr double stage_velocity_tolerance = 1e3;  // the same of velocities, times the velocity
 inline constexpr double closed_ratio = 1e6;          // of a position error to its tolerance; a larger one means that rows are missing
 inline constexpr double rounded_ratio = 100.0;       // the same, below which corrections stop helping
 inline constexpr int most_corrections = 8;
@@ -57,6 +59,13 @@ struct SpatialQR {
     if (status != BlockQR::regular) return {status, {}};
     to_user_order(acceleration, multiplier);
     return {status, {residuals.last, is_last_resort && residuals.first > rough ? residuals.first : 0.0}};
+  }
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+    const Index status = assemble(in);
+    if (status != BlockQR::regular) return {status, {}};
+    const BlockQR::Residuals residuals = qr.solve(system.rows(), system.system.right, false, system.solution.x());
+    to_user_order(acceleration, multiplier);
+    return {status, {residuals.last, 0.0}};
   }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
     system.to_user_order(acceleration, multiplier);
@@ -99,12 +108,10 @@ inline RowPivot smallest_pivot(const SpatialQR& e, View<double> inverse_squares)
   return e.qr.smallest_pivot(e.system.rows(), inverse_squares);
 }
 
-// Fills accelerations at a state, and multipliers if there is room for them; whether they are accurate.
-template <class E>
-bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier = {}) {
-  const auto [status, refinement] = e.accelerate(in, acceleration, multiplier);
-  return status == block_ldl::regular && refinement.residual <= largest_residual &&
-         !(refinement.correction > rough_correction);
+// Whether accelerations are accurate.
+inline bool is_accurate(const EvaluationResult& result, double residual) {
+  const auto& [status, refinement] = result;
+  return status == block_ldl::regular && refinement.residual <= residual && !(refinement.correction > rough_correction);
 }
 
 // ---- Steps
@@ -217,7 +224,7 @@ class ExplicitSteps {
   void keep_stages(bool keeps) { keeps_stages_ = keeps; }
   std::pair<Array<double, 3>, Array<double, 2>> stages() { return {std::move(stages_), std::move(multipliers_)}; }
 
-  Index n_evaluations = 0, n_factorizations = 0;  // so far: of accelerations; besides, of poses to be closed
+  Index n_evaluations = 0, n_factorizations = 0;  // so far
 
   // One step h of the semi-implicit method of Euler: first velocities, by which then poses move.
   StepEnd semi_implicit_step(const StepStart& from, double h) {
@@ -231,7 +238,7 @@ class ExplicitSteps {
     curves_.move({none, 1}, {none, 1}, h, s.position, s.orientation, twists_);
     to_time(from, 0, 1.0);
     put_back(s);
-    if (!close(s, false, true, end) || !complete(s, 0, end)) return failed();
+    if (!close(s, false, true, end) || !complete(s, 0, true, end)) return failed();
     finish(s, end);
     return end;
   }
@@ -252,8 +259,9 @@ class ExplicitSteps {
       put_back(s);
       const bool is_end = k + 1 == n_stages;
       const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
-      if ((closes_stages || is_end) && !close(s, is_near, is_end, end)) return failed();
-      if (!complete(s, k, end)) return failed();
+      const bool is_closed = closes_stages || is_end;
+      if (is_closed && !close(s, is_near, is_end, end)) return failed();
+      if (!complete(s, k, is_closed, end)) return failed();
       follow_pivots();
       if (!is_end) curves_.add(s.bodies(), s.acceleration);
     }
@@ -386,7 +394,7 @@ class ExplicitSteps {
   // pose.
   bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
     if (!is_near && !refactorize(s)) return false;
-    if (!close_pose(s, !is_near)) return false;
+    if (!close_pose(s, is_end ? 1.0 : stage_tolerance, !is_near)) return false;
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
     if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
     return true;
@@ -396,18 +404,24 @@ class ExplicitSteps {
     return factorize(e_, input(s));
   }
   // Fills the accelerations and the smallest pivot of the k-th stage, and keeps it if stages are kept; whether they are accurate.
-  bool complete(StageState& s, Index k, StepEnd& end) {
-    if (!fill_acceleration(s, k)) return false;
+  // By the newest factors, those of a near pose, of stages that were closed.
+  bool complete(StageState& s, Index k, bool is_closed, StepEnd& end) {
+    if (!fill_acceleration(s, k, is_closed)) return false;
     s.pivot = smallest();
     if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     return true;
   }
-  bool fill_acceleration(StageState& s, Index k) {
+  bool fill_acceleration(StageState& s, Index k, bool has_factors) {
     ++n_evaluations;
     EvaluationInput in = input(s);
     if (!fill_loads(s)) return false;
     in.load = load_.view();
-    if (!accelerate(e_, in, s.acceleration.view(), keeps_stages_ ? multipliers_.view()[k] : View<double>())) return false;
+    const View<double> multiplier = keeps_stages_ ? multipliers_.view()[k] : View<double>();
+    const bool is_done = has_factors && is_accurate(e_.accelerate_by_factors(in, s.acceleration.view(), multiplier), largest_residual_by_factors);
+    if (!is_done) {
+      ++n_factorizations;
+      if (!is_accurate(e_.accelerate(in, s.acceleration.view(), multiplier), largest_residual)) return false;
+    }
     if (keeps_stages_) keep(s, k);
     return true;
   }
@@ -475,13 +489,13 @@ class ExplicitSteps {
     e_.to_user_order(twists_.view(), {});
   }
   // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
-  // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
-  bool close_pose(StageState& s, bool has_own_factors) {
+  // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows, at last n_tolerances; then the others must be closed as well.
+  bool close_pose(StageState& s, double n_tolerances, bool has_own_factors) {
     fill_errors(s.bodies(), delta_, {});
     double ratio = in_tolerances(delta_);
     bool has_moved = false;
     contraction_ = 1.0;
-    for (int step = 0; step < most_corrections && ratio > 1.0; ++step) {
+    for (int step = 0; step < most_corrections && ratio > n_tolerances; ++step) {
       fill_twists(delta_);
       model::displace(s.position, s.orientation, twists_, trial_);
       retract(retraction_.fixed, trial_.position, trial_.orientation, trial_.position);
@@ -494,7 +508,7 @@ class ExplicitSteps {
         has_own_factors = true;
         continue;
       }
-      contraction_ = has_moved ? std::max(contraction_, trial_ratio / ratio) : trial_ratio / ratio;
+      if (!has_moved || trial_ratio > rounded_ratio) contraction_ = trial_ratio / ratio;
       has_moved = true;
       const bool is_slow = trial_ratio > rounded_ratio && trial_ratio > slow_convergence * ratio;
       std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);

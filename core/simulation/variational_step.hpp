@@ -103,7 +103,7 @@ class VariationalSteps : public ExplicitSteps<E> {
       if (!substep(s, k, bodies, parts[k] * h)) return this->failed();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     }
-    if (!this->fill_acceleration(s, 2 * parts.size() - 1)) return this->failed();
+    if (!this->fill_acceleration(s, 2 * parts.size() - 1, true)) return this->failed();
     this->finish(s, end);
     return end;
   }
@@ -122,7 +122,7 @@ class VariationalSteps : public ExplicitSteps<E> {
   // Keeps two stages: 2 k, its end with the velocity to second order, and accelerations there; 2 k + 1, the same with
   // the last, closed velocity.
   bool substep(StageState& s, Index k, const BodyInertias& bodies, double h) {
-    if (!this->refactorize(s)) return false;
+    if (k == 0 && !this->refactorize(s)) return false;  // later ones start where the one before ended
     for (Index i = 0; i < Index(kick_.size()); ++i)
       momentum_[i] = bodies.momentum(i, Motion<double>::load(&s.velocity(i, 0))) + 0.5 * h * kick_[i];
     if (!drift(s, bodies, h)) return false;
@@ -135,7 +135,7 @@ class VariationalSteps : public ExplicitSteps<E> {
       bodies.velocity(i, momentum_[i] + 0.5 * h * turned(kick_[i])).store(&s.velocity(i, 0));
     }
     this->put_back(s);
-    if (!this->fill_acceleration(s, 2 * k)) return false;
+    if (!this->fill_acceleration(s, 2 * k, false)) return false;
     s.pivot = this->smallest();  // of the end: the start is the end of the step before
     fill_kick(s, bodies);
     for (Index i = 0; i < Index(kick_.size()); ++i)
