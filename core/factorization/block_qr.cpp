@@ -517,12 +517,62 @@ void BlockQR::substitute_back(View<double> x) const {
 
 namespace {
 
-// Calls body(n) with the pivots of a front, as a constant where they are those of a frequent joint, else 0.
-template <class F>
-SB_INLINE void with_pivots(Index size, F&& body) {
-  with_constant<2, 1, 3, 5, 6, 0>(size, body);
+// L y = x and x -= L' y of a front, R = L', whose first columns are pivots: n of them, or `size` if n is 0.
+template <int n>
+SB_INLINE void substitute_front(const double* R, Index stride, Index size, Index n_inner, Index n_columns,
+                                const std::uint32_t* column, double* x, double* of_ancestors) {
+  if constexpr (n == 0) {
+    for (Index t = 0; t < size; ++t, R += stride) {
+      const double y = x[column[t]] *= R[t];
+      for (Index c = t + 1; c < n_inner; ++c) x[column[c]] -= R[c] * y;
+      for (Index c = n_inner; c < n_columns; ++c) of_ancestors[column[c]] -= R[c] * y;
+    }
+  } else {
+    double y[n];
+    for (Index t = 0; t < n; ++t) {
+      double total = x[column[t]];
+      for (Index s = 0; s < t; ++s) total -= R[s * stride + t] * y[s];
+      x[column[t]] = y[t] = total * R[t * stride + t];
+    }
+    const auto product = [&](Index c) SB_UNROLL {
+      double total = 0.0;
+      for (Index t = 0; t < n; ++t) total += R[t * stride + c] * y[t];
+      return total;
+    };
+    for (Index c = n; c < n_inner; ++c) x[column[c]] -= product(c);
+    for (Index c = n_inner; c < n_columns; ++c) of_ancestors[column[c]] -= product(c);
+  }
 }
-constexpr int most_pivots = 6;  // of a joint
+
+// R x = x of a front.
+template <int n>
+SB_INLINE void substitute_front_back(const double* R, Index stride, Index size, Index n_columns,
+                                     const std::uint32_t* column, double* x) {
+  if constexpr (n == 0) {
+    for (Index t = size - 1; t >= 0; --t) {
+      double total = x[column[t]];
+      for (Index c = n_columns - 1; c > t; --c) total -= R[t * stride + c] * x[column[c]];
+      x[column[t]] = total * R[t * stride + t];
+    }
+  } else {
+    double total[n];
+    for (Index t = 0; t < n; ++t) total[t] = x[column[t]];
+    for (Index c = n_columns - 1; c >= n; --c) {  // the newest ones last
+      const double y = x[column[c]];
+      for (Index t = 0; t < n; ++t) total[t] -= R[t * stride + c] * y;
+    }
+    for (Index t = n - 1; t >= 0; --t) {
+      for (Index c = n - 1; c > t; --c) total[t] -= R[t * stride + c] * total[c];
+      x[column[t]] = total[t] *= R[t * stride + t];
+    }
+  }
+}
+
+// Calls body(n) with a number of pivots as a constant, 0 for those that no usual joint has.
+template <class F>
+SB_INLINE void with_pivots(Index n, F&& body) {
+  with_constant<2, 1, 3, 5, 6, 0>(n, body);
+}
 
 }  // namespace
 
@@ -532,24 +582,10 @@ void BlockQR::substitute(Subtrees& part, double* x) {
   for (Index j = part.begin; j < part.end; ++j) {
     const Front& front = fronts_[j];
     const std::uint32_t* const column = columns_.data() + front.first_column;
-    const Index stride = front.stride();
     const double* const R = R_.data() + front.start;
     if (is_large) prefetch(&front + 8), prefetch(column + 64), prefetch(R + 128), prefetch(R + 136);
-    with_pivots(front.size, [&](auto constant) SB_UNROLL {
-      const Index n = constant > 0 ? Index(constant) : Index(front.size);
-      double y[most_pivots];
-      for (Index t = 0; t < n; ++t) {
-        double total = x[column[t]];
-        for (Index s = 0; s < t; ++s) total -= R[s * stride + t] * y[s];
-        x[column[t]] = y[t] = total * R[t * stride + t];
-      }
-      const auto product = [&](Index c) SB_UNROLL {
-        double total = 0.0;
-        for (Index t = 0; t < n; ++t) total += R[t * stride + c] * y[t];
-        return total;
-      };
-      for (Index c = n; c < front.n_inner; ++c) x[column[c]] -= product(c);
-      for (Index c = front.n_inner; c < front.n_columns; ++c) of_ancestors[column[c]] -= product(c);
+    with_pivots(front.size, [&](auto n) SB_UNROLL {
+      substitute_front<n>(R, front.stride(), front.size, front.n_inner, front.n_columns, column, x, of_ancestors);
     });
   }
 }
@@ -559,21 +595,10 @@ void BlockQR::substitute_back(const Subtrees& part, double* x) const {
   for (Index j = part.end - 1; j >= part.begin; --j) {
     const Front& front = fronts_[j];
     const std::uint32_t* const column = columns_.data() + front.first_column;
-    const Index stride = front.stride();
     const double* const R = R_.data() + front.start;
     if (is_large) prefetch(&front - 8), prefetch(column - 64), prefetch(R - 128), prefetch(R - 136);
-    with_pivots(front.size, [&](auto constant) SB_UNROLL {
-      const Index n = constant > 0 ? Index(constant) : Index(front.size);
-      double total[most_pivots];
-      for (Index t = 0; t < n; ++t) total[t] = x[column[t]];
-      for (Index c = Index(front.n_columns) - 1; c >= n; --c) {  // the newest ones last
-        const double y = x[column[c]];
-        for (Index t = 0; t < n; ++t) total[t] -= R[t * stride + c] * y;
-      }
-      for (Index t = n - 1; t >= 0; --t) {
-        for (Index c = n - 1; c > t; --c) total[t] -= R[t * stride + c] * total[c];
-        x[column[t]] = total[t] *= R[t * stride + t];
-      }
+    with_pivots(front.size, [&](auto n) SB_UNROLL {
+      substitute_front_back<n>(R, front.stride(), front.size, front.n_columns, column, x);
     });
   }
 }
