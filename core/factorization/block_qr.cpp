@@ -672,7 +672,7 @@ BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bo
       pattern_.with_width([&](auto width) { subtract_forces<width>(pattern_, duals, A, residual.data(), x.data()); });
     });
     if (step > 0) {
-      if (last < estimated_residual && !accurate) return {last * last, first};
+      if (last < estimated_residual && last * last <= goal && !accurate) return {last * last, first};
       before = last;
     }
   }

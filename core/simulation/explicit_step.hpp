@@ -238,7 +238,9 @@ class ExplicitSteps {
     curves_.move({none, 1}, {none, 1}, h, s.position, s.orientation, twists_);
     to_time(from, 0, 1.0);
     put_back(s);
-    if (!close(s, false, true, end) || !complete(s, 0, true, end)) return failed();
+    if (!close_pose(s, false, true)) return failed();
+    close_velocity(s, true, end);
+    if (!complete(s, 0, true, end)) return failed();
     finish(s, end);
     return end;
   }
@@ -254,13 +256,16 @@ class ExplicitSteps {
     std::fill(least_inverse_square_.begin(), least_inverse_square_.end(), std::numeric_limits<double>::infinity());
     std::fill(largest_inverse_square_.begin(), largest_inverse_square_.end(), 0.0);
     for (Index k = 0; k < n_stages; ++k) {
-      curves_.move(tableau.pose[k], tableau.rate[k], tableau.node[k] * h, s.position, s.orientation, s.velocity);
+      const bool is_end = k + 1 == n_stages, is_closed = closes_stages || is_end;
+      const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
+      const bool is_there = closes_stages && is_near && std::ranges::equal(tableau.pose[k], tableau.pose[k - 1]);
+      curves_.move(tableau.pose[k], tableau.rate[k], tableau.node[k] * h, is_there ? trial_.position : s.position,
+                   is_there ? trial_.orientation : s.orientation, s.velocity);
       to_time(from, k, tableau.node[k]);
       put_back(s);
-      const bool is_end = k + 1 == n_stages;
-      const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
-      const bool is_closed = closes_stages || is_end;
-      if (is_closed && !close(s, is_near, is_end, end)) return failed();
+      if (is_there) fill_errors(s.bodies(), {}, velocity_error_);
+      else if (is_closed && !close_pose(s, is_near, tableau.node[k] > last_node)) return failed();
+      if (is_closed) close_velocity(s, is_end, end);
       if (!complete(s, k, is_closed, end)) return failed();
       follow_pivots();
       if (!is_end) curves_.add(s.bodies(), s.acceleration);
@@ -390,15 +395,6 @@ class ExplicitSteps {
     const double error = local_error(from, end, curves_.fifth_difference(end.bodies(), end.acceleration, h), h);
     return !(std::pow(change, 4) <= error);
   }
-  // Projects a state onto the constraints; false if that fails. Factors are made anew unless the newest ones are of a near
-  // pose.
-  bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
-    if (!is_near && !refactorize(s)) return false;
-    if (!close_pose(s, is_end ? 1.0 : stage_tolerance, !is_near)) return false;
-    close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
-    if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
-    return true;
-  }
   bool refactorize(const StageState& s) {
     ++n_factorizations;
     return factorize(e_, input(s));
@@ -488,9 +484,13 @@ class ExplicitSteps {
     correct(e_, right_, independent_rows_.size());
     e_.to_user_order(twists_.view(), {});
   }
-  // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
-  // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows, at last n_tolerances; then the others must be closed as well.
-  bool close_pose(StageState& s, double n_tolerances, bool has_own_factors) {
+  // Newton's method on delta = 0, least in the metric of the inertias; false if that fails. Factors are made anew unless the
+  // newest ones are of a near pose. Sets velocity_error_ at the pose found. The ratio is the largest |delta_k| / tolerance_k of
+  // independent rows; then the others must be closed as well.
+  bool close_pose(StageState& s, bool is_near, bool is_at_end) {
+    if (!is_near && !refactorize(s)) return false;
+    const double n_tolerances = is_at_end ? 1.0 : stage_tolerance;
+    bool has_own_factors = !is_near;
     fill_errors(s.bodies(), delta_, {});
     double ratio = in_tolerances(delta_);
     bool has_moved = false;
@@ -519,6 +519,10 @@ class ExplicitSteps {
     }
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
     return largest(delta_, inverse_tolerance_.view()) <= closed_ratio;
+  }
+  void close_velocity(StageState& s, bool is_end, StepEnd& end) {
+    close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
+    if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
   }
   // Corrects the velocity until |T' v_J| is below n_tolerances, times the speed. The factors are expected to reduce it by
   // the ratio contraction_ by which they reduced the position errors.
