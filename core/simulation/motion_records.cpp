@@ -7,10 +7,8 @@ namespace sparsebody::simulation {
 Array<double> elastic_energies(const model::ElasticElements& elements, const Motion& motion) {
   Array<double> energy(motion.size());
   for (Index t = 0; t < motion.size(); ++t)
-    for (Index k = 0; k < elements.size(); ++k) {
-      const model::ElasticRows z(elements, k, model::joint_motion(elements.frames, motion[t], k).X);
-      for (int i = 0; i < z.n_rows; ++i) energy[t] += 0.5 * z.value[i] * z.value[i];
-    }
+    for (Index k = 0; k < elements.size(); ++k)
+      energy[t] += model::elastic_energy(elements, k, model::joint_motion(elements.frames, motion[t], k).X);
   return energy;
 }
 

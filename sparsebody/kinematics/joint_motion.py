@@ -93,13 +93,16 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
 def prescribed_motion(system: System, time: float) -> FloatArray:
     """Return (n_prescribed, 3): value, rate and acceleration of the prescribed coordinates.
 
-    ModelError if a function returns anything other than three finite numbers.
+    Raises the errors of `prescribed_motions`.
     """
     return prescribed_motions(system, [time])[0]
 
 
 def prescribed_motions(system: System, times: Sequence[float]) -> FloatArray:
-    """Return `prescribed_motion` at k times (k, n_prescribed, 3); ModelError for the first bad one."""
+    """Return (k, n_prescribed, 3): value, rate and acceleration at k times.
+
+    ModelError for the first one at which a function returns no three finite numbers.
+    """
     tracked = system.coordinates
     motion = np.zeros((len(times), len(tracked.prescribed), 3))
     for of_time, time in zip(motion, times, strict=True):
@@ -114,8 +117,8 @@ def prescribed_motions(system: System, times: Sequence[float]) -> FloatArray:
         k, bad, _ = np.argwhere(~is_finite)[0]
         joint = system.joint_names[tracked.joint[tracked.prescribed[bad]]]
         raise errors.ModelError(
-            f"the motion prescribed to joint {joint!r} is {motion[k, bad]} at t = {times[k]:.6g} s; "
-            "every number must be finite"
+            f"the motion prescribed to joint {joint!r} is {motion[k, bad]} at "
+            f"t = {times[k]:.6g} s; every number must be finite"
         )
     return motion
 

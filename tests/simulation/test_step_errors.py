@@ -8,8 +8,8 @@ import pytest
 from linkages import one_body
 
 import sparsebody as sb
-from sparsebody.errors import AccuracyWarning, EnergyWarning
 from sparsebody._core import simulation
+from sparsebody.errors import AccuracyWarning, EnergyWarning
 from sparsebody.simulation.step_errors import StepErrors
 
 EULER = "semi-implicit-euler"
