@@ -33,6 +33,19 @@ template struct ElasticRows<double>;
 template struct ElasticRows<Dual<6>>;
 template struct ElasticRows<Dual<12>>;
 
+double elastic_energy(const ElasticElements& elements, Index k, const Transform<double>& X) {
+  double e[6], energy = 0.0;
+  deformation(elements, k, X, e);
+  for (int j = 0; j < 6; ++j) e[j] -= elements.rest(k, j);
+  for (Index i = 0; i < elements.n_rows[k]; ++i) {
+    double z = 0.0;
+    for (int j = 0; j < 6; ++j)
+      if (const double b = elements.root(k, i, j); b != 0.0) z += b * e[j];
+    energy += 0.5 * z * z;
+  }
+  return energy;
+}
+
 void elastic_deformation(const ElasticElements& elements, Index k, const Transform<double>& X, double* e,
                          Force<double>* rows) {
   Dual<6> moving[6];

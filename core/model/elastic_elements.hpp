@@ -20,7 +20,7 @@ struct Logarithm {
     const Mat3<T>& E = X.E;
     const Vec3<T> w = joints::rotation_vector(E), across = cross(w, X.r);
     const T square = dot(w, w), versine = T(0.5) * (T(3) - E(0, 0) - E(1, 1) - E(2, 2));
-    T c;
+    T c(0.0);
     if (versine < T(0.05)) {
       constexpr double bernoulli[] = {1.0 / 12.0,      1.0 / 720.0,      1.0 / 30240.0,
                                       1.0 / 1209600.0, 1.0 / 47900160.0, 691.0 / 1307674368000.0};
@@ -116,6 +116,8 @@ struct ElasticRows {
   }
 };
 
+// z'z / 2 of an element at a pose.
+double elastic_energy(const ElasticElements& elements, Index k, const Transform<double>& X);
 // Fills e - e_0 (6) and the rows de/dx (6), in S coordinates.
 void elastic_deformation(const ElasticElements& elements, Index k, const Transform<double>& X, double* e,
                          Force<double>* rows);

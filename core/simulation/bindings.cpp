@@ -5,7 +5,7 @@ namespace sparsebody {
 
 using namespace simulation;
 
-template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, LargestErrors, Tableau, Control,
+template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, Tableau, Control,
                 Retraction, Pivot, StepStart, StepEnd, StepLimits, StepSequence, Ends, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
@@ -60,6 +60,7 @@ int call_python(double time, Index, const double*, const double*, const double*,
 }  // namespace
 
 void bind_simulation_implicit(nb::module_& m);
+void bind_simulation_records(nb::module_& m);
 
 void bind_simulation(nb::module_& m) {
   bind_simulation_implicit(m);
@@ -86,8 +87,7 @@ void bind_simulation(nb::module_& m) {
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");
   def_keeping<"__init__(joints)">(errors, construct<JointErrors, const model::JointTable&>);
   def<"at(bodies)">(errors, &JointErrors::at, "Position errors delta and velocity errors T' v_J of all rows.");
-  def<"largest_at(position, orientation, velocity, multiplier)">(
-      errors, &JointErrors::largest_at, "The largest of either, and energies of compliant joints, at k times (k,).");
+  bind_simulation_records(m);
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
   nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");
   def_keeping<"__init__(evaluation, qr, is_last_resort)">(spatial_qr, construct<SpatialQR, SpatialEvaluation&, BlockQR&, bool>);

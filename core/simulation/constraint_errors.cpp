@@ -134,21 +134,4 @@ RowErrors JointErrors::at(const model::BodyMotions& bodies) const {
   return out;
 }
 
-LargestErrors JointErrors::largest_at(View<const double, 3> position, View<const double, 3> orientation,
-                                      View<const double, 3> velocity, View<const double, 2> multiplier) const {
-  const Index n_times = position.shape(0);
-  RowErrors errors = unfilled(n_rows());
-  LargestErrors out{Array<double>(n_times), Array<double>(n_times), Array<double>(n_times)};
-  model::MotionList motions(position.shape(1));
-  for (Index k = 0; k < n_times; ++k) {
-    motions = {position[k], orientation[k], velocity[k]};
-    fill(motions, errors.position, errors.velocity);
-    out.position[k] = largest(errors.position), out.velocity[k] = largest(errors.velocity);
-    if (multiplier.rows() == 0) continue;
-    const View<const double> of_rows = multiplier[k];
-    for (Index r = 0; r < of_rows.size(); ++r) out.elastic_energy[k] += 0.5 * of_rows[r] * errors.position[r];
-  }
-  return out;
-}
-
 }  // namespace sparsebody::simulation

@@ -31,11 +31,6 @@ struct RowErrors {
   Array<double> position, velocity;
 };
 
-// The largest of these at k times, and the energies lambda' delta / 2 of compliant joints.
-struct LargestErrors {
-  Array<double> position, velocity, elastic_energy;
-};
-
 // delta and T' v_J of all rows.
 RowErrors row_errors(const model::JointTable& joints, const model::BodyMotions& bodies, Index threads);
 
@@ -58,10 +53,6 @@ class JointErrors {
   // Fills delta, T' v_J or both; (0,) is not filled.
   void fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const;
   RowErrors at(const model::BodyMotions& bodies) const;
-  // At k times: position (k, n, 3), orientation (k, n, 4), velocity (k, n, 6); multiplier lambda (k, n_rows), or (0, ...) of
-  // rigid joints.
-  LargestErrors largest_at(View<const double, 3> position, View<const double, 3> orientation, View<const double, 3> velocity,
-                           View<const double, 2> multiplier) const;
 
  private:
   model::JointTable joints_;

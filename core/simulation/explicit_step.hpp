@@ -143,7 +143,7 @@ struct StepStart {
   View<const double, 2> acceleration;
   View<const double> time;      // (s,) of the stages after the first, or of the ends of parts; the last is that of the end;
                                 // (0,) where several steps are taken
-  View<const double, 3> functions;  // (s, n_functions, 3) of LoadsAndRows at these times
+  View<const double, 3> functions;  // (s, n_functions, 3) of LoadsAndRows at these times, of one step after the other
 };
 
 // The end of a step. It owns its arrays.
@@ -282,8 +282,9 @@ class ExplicitSteps {
   }
 
   // Takes steps from `time` to `ends` up to the first that breaks a limit, as long as patience lasts.
-  // Stages are open; where open stages fail they are closed, in the next step as well. pivot: the smallest at the start;
-  // largest_pivot: the largest such one so far.
+  // Stages are open; where open stages fail they are closed, in the next step as well. Functions of time are those of the
+  // first step's kind of stages, which all steps have then. pivot: the smallest at the start; largest_pivot: the largest such
+  // one so far.
   StepSequence take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
                     View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
@@ -292,12 +293,17 @@ class ExplicitSteps {
     StepEnd end;
     ends_.clear();
     bool is_regular = true;
-    while (is_regular && taken.n_steps < ends.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot)) {
+    const View<const double, 3> functions = from.functions;
+    const Index n_stages = (starts_closed ? closed : open).node.size();
+    while (is_regular && taken.n_steps < ends.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot) &&
+           (functions.empty() || taken.starts_closed == starts_closed)) {
       start_time_ = time, end_time_ = ends[taken.n_steps];
+      if (!functions.empty())
+        from.functions = {&functions(taken.n_steps * n_stages, 0, 0), {n_stages, functions.shape(1), functions.shape(2)}};
       const double h = end_time_ - start_time_;
       StepEnd next;
       if (!taken.starts_closed) next = step(from, open, false, false, h);
-      if (next.status == StepEnd::open) next = step(from, closed, true, false, h);
+      if (next.status == StepEnd::open && (functions.empty() || starts_closed)) next = step(from, closed, true, false, h);
       const bool is_closed = next.status == StepEnd::closed || next.status == StepEnd::sensitive;
       if (!is_closed || next.worst.sine < limits.least_pivot || !(largest(next.velocity) < most_value) ||
           !(largest(next.position) < most_value) ||

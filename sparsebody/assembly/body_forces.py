@@ -37,11 +37,6 @@ class ElasticMotion:
     force: FloatArray  # (n, 6) z + D dz/dt
     rows: FloatArray  # (n, 6, 2, 6) dz/dt per velocity of predecessor and successor
 
-    @property
-    def energy(self) -> float:
-        """The sum of z'z / 2 [J]."""
-        return 0.5 * float(np.sum(self.value**2))
-
 
 def elastic_motion(system: System, state: State) -> ElasticMotion:
     """Return the deformations of elastic elements, their rates, and forces against them."""

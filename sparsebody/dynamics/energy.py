@@ -4,11 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody._core import model
+from sparsebody._core import model, simulation
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import elastic_motion
-from sparsebody.equations.system_motion import model_loads
-from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, States, System, body_arrays
 from sparsebody.model.time_functions import is_constant
 
@@ -36,19 +33,24 @@ def potential_energy(system: System, state: State) -> float:
     return energy(system, state).potential
 
 
-def _spring_energy(system: System, state: State) -> float:
+def _spring_energies(system: System, states: States) -> FloatArray:
+    """Return (k,) the energies of all springs at k times [J]."""
     joint, point = system.joint_forces, system.point_forces
-    total = elastic_energy(system, state)
+    total = _elastic_energies(system, states)
     if len(joint.item):
-        stretch = state.coordinate[joint.item] - joint.rest
-        total += 0.5 * float(np.sum(joint.stiffness * stretch**2))
+        stretch = states.coordinate[:, joint.item] - joint.rest
+        total += 0.5 * np.sum(joint.stiffness * stretch**2, axis=1)
     if len(point.first):
-        rotation = body_rotations(state)
-        first = _in_world(point.first, point.first_point, state, rotation)
-        second = _in_world(point.second, point.second_point, state, rotation)
-        stretch = np.linalg.norm(second - first, axis=1) - point.rest_length
-        total += 0.5 * float(np.sum(point.stiffness * stretch**2))
+        first = _in_world(point.first, point.first_point, states)
+        second = _in_world(point.second, point.second_point, states)
+        stretch = np.linalg.norm(second - first, axis=2) - point.rest_length
+        total += 0.5 * np.sum(point.stiffness * stretch**2, axis=1)
     return total
+
+
+def _elastic_energies(system: System, states: States) -> FloatArray:
+    """Return (k,) those of compliant joints, bushings and beams [J]."""
+    return simulation.elastic_energies(system.elastic.arrays, states[:3])
 
 
 def kinetic_energy(system: System, state: State) -> float:
@@ -58,7 +60,8 @@ def kinetic_energy(system: System, state: State) -> float:
 
 def elastic_energy(system: System, state: State) -> float:
     """Return the energy of compliant joints, bushings and beams [J]."""
-    return elastic_motion(system, state).energy if system.elastic.kind.size else 0.0
+    body_arrays(system, state)  # or what is wrong with them
+    return float(_elastic_energies(system, States.of(state))[0])
 
 
 def total_momentum(system: System, state: State) -> FloatArray:
@@ -83,15 +86,8 @@ def energies_and_momenta(
     poses, bodies = states[:3], (system.mass, system.inertia, system.gravity)
     kinetic, potential, momentum = model.momenta(*bodies, *poses)
     if system.has_loads:
-        potential += [_spring_energy(system, states.at(k)) for k in range(len(potential))]
+        potential += _spring_energies(system, states)
     return kinetic, potential, momentum
-
-
-def damping_power(system: System, state: State) -> float:
-    """Return the power that dampers take [W]; point forces and joints use `state.coordinate`."""
-    still = state.with_(velocity=np.zeros_like(state.velocity))
-    damping = model_loads(system, state) - model_loads(system, still)
-    return -float(np.sum(damping * state.velocity))
 
 
 def is_conservative(system: System) -> bool:
@@ -112,7 +108,9 @@ def is_passive(system: System) -> bool:
     return at_rest and passive and damped and len(system.external_forces.body) == 0
 
 
-def _in_world(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:
-    """World positions of body points; those of body -1 are in world coordinates."""
-    moved = state.position[body] + np.einsum("nij,nj->ni", rotation[body], point)
+def _in_world(body: IntArray, point: FloatArray, states: States) -> FloatArray:
+    """World positions (k, n, 3) of body points; those of body -1 are in world coordinates."""
+    k, n = len(states.time), len(body)
+    rotation = model.rotations(states.orientation[:, body].reshape(k * n, 4)).reshape(k, n, 3, 3)
+    moved = states.position[:, body] + np.einsum("knij,nj->kni", rotation, point)
     return np.where((body >= 0)[:, None], moved, point)

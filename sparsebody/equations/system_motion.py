@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from threading import RLock
 from typing import Any
@@ -62,24 +63,30 @@ class LoadsAndRows:
         # Whether `functions` (n, 3), values and derivatives of functions of time, never change
         self.are_constant = len(tracked.prescribed) == 0 and all(map(is_constant, efforts))
         if self.are_constant:
-            self.fill_functions(0.0, self.functions)
+            self.set_time(0.0)
         self.native = dynamics.LoadsAndRows(
             system_tables(system), self.functions, self.rows, self.gamma
         )
 
-    def fill_functions(self, time: float, values: FloatArray) -> None:
-        """Fill (n_functions, 3) with prescribed motions and efforts at a time."""
-        prescribed, on_joints, _ = self._n
+    def functions_at(self, times: Sequence[float]) -> FloatArray:
+        """Return (k, n_functions, 3) prescribed motions and efforts at k times."""
+        prescribed, on_joints, n = self._n
+        values = np.zeros((len(times), n, 3))
         if prescribed:
-            values[:prescribed] = kinematics.prescribed_motion(self._system, time)
+            values[:, :prescribed] = kinematics.prescribed_motions(self._system, times)
         if on_joints > prescribed:
-            values[prescribed:on_joints, 0] = self._system.joint_forces.efforts(time)
-        if len(values) > on_joints:
-            values[on_joints:, 0] = self._system.point_forces.efforts(time)
+            values[:, prescribed:on_joints, 0] = self._system.joint_forces.efforts_at(times)
+        if n > on_joints:
+            values[:, on_joints:, 0] = self._system.point_forces.efforts_at(times)
+        return values
+
+    def set_time(self, time: float) -> None:
+        """Set `functions` to those at a time."""
+        self.functions[:] = self.functions_at([time])[0]
 
     def fill(self, state: State) -> None:
         """Fill `rows` and `gamma` at a state with contiguous arrays, and `functions` then."""
-        self.fill_functions(state.time, self.functions)
+        self.set_time(state.time)
         self.native.fill_rows(body_arrays(self._system, state))
 
     def add_loads(self, state: State, load: FloatArray) -> None:
@@ -123,14 +130,26 @@ def largest_errors(
     """
     if multiplier is None:
         multiplier = np.zeros((0, system.n_rows))
-    if len(system.coordinates.prescribed) == 0:
-        return joint_errors(system).largest_at(*states[:3], multiplier)
-    errors = [constraint_errors(system, states.at(k)) for k in range(len(states.time))]
-    position, velocity = np.array([[simulation.largest(e) for e in both] for both in errors]).T
-    energy = np.zeros(len(errors))
-    for k, of_rows in enumerate(multiplier):
-        energy[k] = 0.5 * (of_rows @ errors[k][0])
-    return position, velocity, energy
+    tracked, joints, records = system.coordinates, joint_errors(system), (states[:3], multiplier)
+    rows, times = tracked.row[tracked.prescribed], states.time.tolist()
+    if len(rows) == 0:
+        return simulation.largest_errors(joints, None, rows, np.zeros((0, 0, 3)), *records)
+    with _TRACKED_IN_USE:
+        terms = _of_tracked(system, times[0])
+        return simulation.largest_errors(
+            joints, terms.native, rows, terms.functions_at(times), *records
+        )
+
+
+def damping_powers(system: System, states: States) -> FloatArray:
+    """Return (k,) the power that dampers take at k times [W]; forces use `coordinate`."""
+    if not system.has_loads:
+        return np.zeros(len(states.time))
+    with _TRACKED_IN_USE:  # efforts are the same at the velocities and at rest
+        terms = _of_tracked(system, float(states.time[0]))
+        power, bad = simulation.damping_powers(terms.native, states[:3], states.coordinate)
+    system.point_forces.check_directions(bad)
+    return power
 
 
 def _of_tracked(system: System, time: float) -> LoadsAndRows:
@@ -139,7 +158,7 @@ def _of_tracked(system: System, time: float) -> LoadsAndRows:
         joints = np.unique(system.coordinates.joint)
         _TRACKED[system] = LoadsAndRows(with_joints(system, joints))
     of_tracked = _TRACKED[system]
-    of_tracked.fill_functions(time, of_tracked.functions)
+    of_tracked.set_time(time)
     return of_tracked
 
 

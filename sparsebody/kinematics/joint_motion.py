@@ -1,6 +1,7 @@
 """Relative motion at the joints, tracked coordinates, displaced states, motion of points."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -92,21 +93,32 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
 def prescribed_motion(system: System, time: float) -> FloatArray:
     """Return (n_prescribed, 3): value, rate and acceleration of the prescribed coordinates.
 
-    ModelError if a function returns anything other than three finite numbers.
+    Raises the errors of `prescribed_motions`.
+    """
+    return prescribed_motions(system, [time])[0]
+
+
+def prescribed_motions(system: System, times: Sequence[float]) -> FloatArray:
+    """Return (k, n_prescribed, 3): value, rate and acceleration at k times.
+
+    ModelError for the first one at which a function returns no three finite numbers.
     """
     tracked = system.coordinates
-    try:
-        motion = tracked.motions(time)
-    except (TypeError, ValueError) as error:
-        raise errors.ModelError(
-            f"a prescribed motion returns no (value, rate, acceleration) at t = {time:.6g} s"
-        ) from error
-    if not np.isfinite(motion).all():
-        bad = int(np.argmin(np.isfinite(motion).all(axis=1)))
+    motion = np.zeros((len(times), len(tracked.prescribed), 3))
+    for of_time, time in zip(motion, times, strict=True):
+        try:
+            tracked.motions.fill(time, of_time)
+        except (TypeError, ValueError) as error:
+            raise errors.ModelError(
+                f"a prescribed motion returns no (value, rate, acceleration) at t = {time:.6g} s"
+            ) from error
+    is_finite = np.isfinite(motion)
+    if not is_finite.all():
+        k, bad, _ = np.argwhere(~is_finite)[0]
         joint = system.joint_names[tracked.joint[tracked.prescribed[bad]]]
         raise errors.ModelError(
-            f"the motion prescribed to joint {joint!r} is {motion[bad]} at t = {time:.6g} s; "
-            "every number must be finite"
+            f"the motion prescribed to joint {joint!r} is {motion[k, bad]} at "
+            f"t = {times[k]:.6g} s; every number must be finite"
         )
     return motion
 

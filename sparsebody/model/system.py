@@ -113,11 +113,21 @@ class Springs:
 
     def efforts(self, time: float) -> FloatArray:
         """Return (n,) the efforts at a time [N or N m]; ModelError names one that is not finite."""
-        efforts = self._functions(time)[:, 0]
-        if not np.isfinite(efforts).all():
-            bad = int(np.argmin(np.isfinite(efforts)))
-            described = f"the effort of {self.labels[bad]} is {efforts[bad]} at t = {time:.6g} s"
-            raise ModelError(f"{described}; it must be finite")
+        return self.efforts_at([time])[0]
+
+    def efforts_at(self, times: Sequence[float]) -> FloatArray:
+        """Return (k, n) the efforts at k times; ModelError names the first one not finite."""
+        values = np.zeros((len(times), len(self.effort), 3))
+        for of_time, time in zip(values, times, strict=True):
+            self._functions.fill(time, of_time)
+        efforts = values[:, :, 0]
+        is_finite = np.isfinite(efforts)
+        if not is_finite.all():
+            k, bad = np.argwhere(~is_finite)[0]
+            raise ModelError(
+                f"the effort of {self.labels[bad]} is {efforts[k, bad]} at t = {times[k]:.6g} s; "
+                "it must be finite"
+            )
         return efforts
 
 

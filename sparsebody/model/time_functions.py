@@ -128,10 +128,14 @@ class TimeFunctions:
     def __call__(self, time: float) -> FloatArray:
         """Return values, first and second derivatives (n, 3) at a time [s]."""
         values = np.zeros(self._shape)
+        self.fill(time, values)
+        return values
+
+    def fill(self, time: float, values: FloatArray) -> None:
+        """Fill values, first and second derivatives (n, 3) at a time [s]."""
         self._native.fill(time, values)
         for i, function in self._others:
             values[i] = function(time)
-        return values
 
 
 def time_function(f: float | TimeFunction, who: str, what: str = "the given value") -> TimeFunction:

@@ -46,6 +46,7 @@ Attempt = tuple[FloatArray, Callable[[Any, tuple[Any, ...], float], Any]]
 
 _NOTHING, _NO_VALUES = np.zeros(0), np.zeros((0, 0, 3))
 _LAST_NODE = 1.0 - 1e-12  # nodes beyond it are the end of a step
+_MOST_TABULATED = 64  # steps
 _POSE_CORRECTIONS, _VELOCITY_CORRECTIONS = 20, 8
 _SINGULAR_CONTRACTION = 0.3  # of position errors by a correction; slower near a singular pose
 _ROUNDED_ERROR_RATIO = 100.0  # tolerances
@@ -103,6 +104,7 @@ class ExplicitSteps:
                 self._tableaus = scheme.open_stages.arrays, scheme.arrays
         is_plain = not (is_adaptive or keeps_stages)
         self._takes_several = is_plain and len(self._tableaus) > 0
+        self._most_tabulated = _MOST_TABULATED  # steps whose functions of time are computed at once
         self._is_on_loop = _loop_rows(system)  # of all rows
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
@@ -126,7 +128,7 @@ class ExplicitSteps:
         attempts = self._attempts[skipped:]
         for k, (nodes, attempt) in enumerate(attempts, self._first_attempt + skipped):
             self.attempt = k
-            times_and_functions = self._functions(evaluator, state.time, time, nodes)
+            times_and_functions = self._functions(evaluator, state.time, np.array([time]), nodes)
             start = poses, state.coordinate, acceleration, *times_and_functions
             reached = attempt(native, start, time - state.time)
             if reached[0] != native.OPEN:
@@ -167,16 +169,19 @@ class ExplicitSteps:
         call. None where Python has a part in the first step, or it fails.
         """
         assembler, native = solver.evaluator.assembler, self.native(solver)
-        terms = assembler.loads_and_rows
-        is_steady = terms is None or terms.are_constant
-        if native is None or not (self._takes_several and is_steady):
+        if native is None or not self._takes_several:
             return None
+        terms, functions = assembler.loads_and_rows, _NO_VALUES
+        state, acceleration = start
+        if terms is not None and not terms.are_constant:
+            times, functions = self._tabulated(solver.evaluator, state.time, times)
+            if len(times) == 0:
+                return None
         assembler.renew()
         if self._control is not None:  # it failed in the step after those of the call before
             self._control.raise_error()
-        state, acceleration = start
         poses = state.position, state.orientation, state.velocity
-        begin = poses, state.coordinate, acceleration, _NOTHING, _NO_VALUES
+        begin = poses, state.coordinate, acceleration, _NOTHING, functions
         open_stages, closed = self._tableaus
         taken = native.take_steps(
             *(begin, open_stages, closed, self.starts_closed),
@@ -184,6 +189,7 @@ class ExplicitSteps:
             *pivots,
         )
         n, self.starts_closed, best, before, last, dropped, (*arrays, a, _) = taken
+        self._most_tabulated = min(2 * n + 2, _MOST_TABULATED)
         if n == 0 and self._control is not None:
             self._control.raise_error()
         if n == 0:
@@ -199,23 +205,40 @@ class ExplicitSteps:
         return self._native
 
     def _functions(
-        self, evaluator: Evaluator, start: float, end: float, nodes: FloatArray
+        self, evaluator: Evaluator, start: float, ends: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the times of stages (s,), and functions then (s, n_functions, 3) if needed."""
+        """Return times of stages and functions of time then, one step after the other, if needed.
+
+        `ends` (n,) are those of n steps of s stages; times are (n s,), functions (n s, ., 3).
+        """
         terms = evaluator.assembler.loads_and_rows
-        n_functions = 0 if terms is None or terms.are_constant else len(terms.functions)
-        if self._control is None and n_functions == 0:
+        has_functions = terms is not None and not terms.are_constant
+        if self._control is None and not has_functions:
             return _NOTHING, _NO_VALUES
-        times = start + nodes * (end - start)
-        times[nodes > _LAST_NODE] = end
-        values = np.empty((len(times), n_functions, 3))
-        if terms is not None and n_functions > 0:
-            for k, time in enumerate(times.tolist()):
-                if k > 0 and time == times[k - 1]:
-                    values[k] = values[k - 1]
-                else:
-                    terms.fill_functions(time, values[k])
-        return times, values
+        starts = np.append(start, ends[:-1])[:, None]
+        times = starts + nodes * (ends[:, None] - starts)
+        times[:, nodes > _LAST_NODE] = ends[:, None]
+        times = times.ravel()
+        if terms is None or not has_functions:
+            return times, _NO_VALUES
+        is_new = np.append(True, times[1:] != times[:-1])
+        values = terms.functions_at(times[is_new].tolist())
+        return times, values[np.cumsum(is_new) - 1]
+
+    def _tabulated(
+        self, evaluator: Evaluator, start: float, ends: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of the first steps, and functions of time at the stages of these.
+
+        Without steps at which functions fail: the step that reaches one of them tells the error.
+        """
+        nodes, ends = self._attempts[int(self.starts_closed)][0], ends[: self._most_tabulated]
+        while len(ends) > 0:
+            try:
+                return ends, self._functions(evaluator, start, ends, nodes)[1]
+            except Exception:  # anything, of a user's function
+                ends = ends[: len(ends) // 2]
+        return ends, _NO_VALUES
 
     def _native_steps(self, solver: ForwardDynamics) -> Native | None:
         evaluator, system, small = solver.evaluator, solver.system, self._small

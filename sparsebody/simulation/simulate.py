@@ -13,10 +13,10 @@ import numpy as np
 from sparsebody import ranks
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics import Formulation, ForwardDynamics
-from sparsebody.dynamics.energy import damping_power, is_conservative, is_passive
+from sparsebody.dynamics.energy import is_conservative, is_passive
 from sparsebody.dynamics.reductions import SubgroupAssembler
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.system_motion import joint_errors
+from sparsebody.equations.system_motion import damping_powers, joint_errors
 from sparsebody.errors import (
     AccuracyWarning,
     EnergyWarning,
@@ -300,8 +300,9 @@ def undamped_loss(system: System, trajectory: Trajectory) -> float:
     """
     from scipy.integrate import cumulative_trapezoid  # takes longer to import than a short run
 
-    states = (trajectory.state(k) for k in range(len(trajectory)))
-    power = np.array([damping_power(system, state) for state in states])
+    arrays = trajectory.position, trajectory.orientation, trajectory.velocity
+    states = States(*arrays, trajectory.coordinate, trajectory.time)
+    power = damping_powers(system, states)
     work, rough = (
         cumulative_trapezoid(power[::n], trajectory.time[::n], initial=0.0) for n in (1, 2)
     )

@@ -81,6 +81,60 @@ def test_steps_taken_at_once_are_those_taken_one_by_one(name, method, every, req
     assert len(starts[-1][1].events) >= 6
 
 
+def driven_four_bars(function):
+    """Parallelograms that pass singular poses, driven at a hinge by a function of time."""
+    mechanism = sb.build("n-four-bar", loops=5)
+    mechanism.add_joint_force("motor", next(iter(mechanism.joints)), effort=function)
+    return mechanism.compile()
+
+
+def test_functions_of_time_are_those_of_steps_taken_one_by_one(request):
+    """At the times of their stages, open or closed, bit for bit."""
+
+    def run():
+        times = set()
+
+        def effort(time):
+            times.add(time)
+            return 30.0 * np.cos(7.0 * time), 0.0, 0.0
+
+        return sb.simulate(driven_four_bars(effort), **OPTIONS), times
+
+    at_once, tabulated = run()
+    request.getfixturevalue("step_by_step")
+    one_by_one, times = run()
+    np.testing.assert_array_equal(at_once.velocity, one_by_one.velocity)
+    assert at_once.events == one_by_one.events
+    assert times <= tabulated
+
+
+@pytest.mark.parametrize("kind", ["effort", "prescribed"])
+@pytest.mark.parametrize("failure", [RuntimeError, float("nan")])
+def test_a_function_of_time_fails_in_the_step_that_reaches_the_time(failure, kind, request):
+    def function(time):
+        if time > 0.125 and failure is RuntimeError:
+            raise failure
+        return failure if time > 0.125 else 0.1 * time**2, 0.2 * time, 0.2
+
+    mechanism = sb.Mechanism("crank")
+    mechanism.add_body("crank", mass=1.0, inertia=[1.0, 1.0, 1.0])
+    joint = {"prescribed": function} if kind == "prescribed" else {}
+    mechanism.add_joint("axle", sb.Revolute(), sb.WORLD, "crank", **joint)
+    if kind == "effort":
+        mechanism.add_joint_force("motor", "axle", effort=function)
+    system, errors = mechanism.compile(), []
+    for _ in range(2):
+        with pytest.raises((RuntimeError, SparsebodyError)) as error:
+            sb.simulate(system, **SHORT)
+        errors.append((error.type, str(error.value)))
+        run = sb.simulate(system, **SHORT, events=at_time(0.115, terminal=True))
+        assert run.time[-1] == pytest.approx(0.115)
+        request.getfixturevalue("step_by_step")
+    assert errors[0] == errors[1]
+    if failure is not RuntimeError:
+        assert "stopped at t = 0.12 s" in errors[0][1]
+
+
 @pytest.mark.parametrize("looks_back", ["events", "record"])
 def test_a_control_with_a_memory_sees_no_step_again(looks_back):
     """Its times never go back by more than a step, whatever is looked up after it."""

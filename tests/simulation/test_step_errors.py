@@ -8,9 +8,9 @@ import pytest
 from linkages import one_body
 
 import sparsebody as sb
+from sparsebody._core import simulation
 from sparsebody.errors import AccuracyWarning, EnergyWarning
-from sparsebody.simulation import step_errors
-from sparsebody.simulation.step_errors import StepErrors, defects, turning
+from sparsebody.simulation.step_errors import StepErrors
 
 EULER = "semi-implicit-euler"
 
@@ -27,7 +27,7 @@ def pair(path, h):
 def defects_of(degree, h):
     """The defects of a pose and of its rate, on a path that is a power of time."""
     path = np.polynomial.Polynomial.basis(degree)
-    return np.ravel(defects(pair(path, h), np.ones((1, 7))))
+    return np.ravel(simulation.defects(*pair(path, h), np.ones((1, 7))))
 
 
 @pytest.mark.parametrize("degree", range(7))
@@ -49,7 +49,7 @@ def test_a_motion_turns_errors_of_rates_or_lets_them_grow(path, rate, sign):
         (t, *(np.full((1, 7), f) for f in (path(3 * t), 3 * rate(3 * t), sign * 9 * path(3 * t))))
         for t in (0.1, 0.2, 0.3)
     ]
-    omega, kappa = turning(samples, np.ones((1, 7)), np.ones(1), 1.0, 0.2)
+    omega, kappa = simulation.turning(*samples, np.ones((1, 7)), np.ones(1), 1.0, 0.2)
     assert (omega[0], kappa) == pytest.approx((3.0, 0.0) if sign < 0 else (0.0, 9.0))
 
 
@@ -121,8 +121,13 @@ def vibrating_body(rate):
 
 
 def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
-    seen = []
-    monkeypatch.setattr(step_errors, "defects", lambda *of: seen.append(of) or defects(*of))
+    seen, add = set(), StepErrors.add
+
+    def count_pairs(errors, *sample):
+        add(errors, *sample)
+        seen.add(errors.next_step)
+
+    monkeypatch.setattr(StepErrors, "add", count_pairs)
     options = {"duration": 20.0, "step": 1e-3, "record": sb.Recording(step=1.0), "method": "rk4"}
     sb.simulate(sb.build("pendulum").compile(), **options)
     assert 50 < len(seen) < 0.005 * 20000

@@ -1,0 +1,33 @@
+#include "model/named_tuples.hpp"
+#include "simulation/motion_records.hpp"
+#include "simulation/step_errors.hpp"
+
+namespace sparsebody {
+
+using namespace simulation;
+
+template <OneOf<StepSample, PairErrors, Turning, simulation::Motion, DampingPowers, LargestErrors> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
+
+void bind_simulation_records(nb::module_& m) {
+  def_kernel<"elastic_energies(elements, motion)">(m, &elastic_energies, "Sums of z'z / 2 (k,) of elastic elements at k times.");
+  def_kernel<"damping_powers(loads, motion, coordinate)">(
+      m, &damping_powers, "What dampers take (k,) at k times [W]; -1, or the first spring between points that coincide.");
+  def_kernel<"largest_errors(joints, terms?, prescribed_rows, functions, motion, multiplier)">(
+      m, &largest_errors,
+      "The largest position and velocity errors of all rows, and energies of compliant joints, at k times (k,).");
+
+  def<"defects(start, middle, end, weight)">(m, &defects, "Errors (n,) of poses and of their rates in two steps.");
+  def<"turning(start, middle, end, weight, mass, age, duration)">(m, &turning, "omega (n,) and kappa of the motion in two steps.");
+  nb::class_<StepErrors> errors(m, "StepErrors", "Errors of poses and of their rates, by pairs of steps.");
+  def_keeping<"__init__(weight, mass, first, time)">(
+      errors, construct<StepErrors, View<const double, 2>, View<const double>, const model::BodyMotions&, double>);
+  def<"add(step, time, bodies, acceleration)">(errors, &StepErrors::add, "Add a state as a sample of a pair.");
+  def<"restart()">(errors, &StepErrors::restart, "Discard the unfinished pair.");
+  def<"largest(end)">(errors, &StepErrors::largest, "The largest error of a pose, and the largest displacement.");
+  def<"memory()">(errors, &StepErrors::memory, "Both errors, size, next step and time (2 n + 3,).");
+  def<"resume(memory)">(errors, &StepErrors::resume, "Go on from a memory.");
+  errors.def_ro("next_step", &StepErrors::next_step, "The first step that is in a pair again.");
+}
+
+}  // namespace sparsebody

@@ -1,0 +1,151 @@
+#include "simulation/step_errors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "simulation/constraint_errors.hpp"
+
+namespace sparsebody::simulation {
+
+namespace {
+
+constexpr double tiny = std::numeric_limits<double>::min();
+// Steps from one pair to the next: a sixth of the steps so far, so that short motions are sampled densely, and at most 1024.
+constexpr Index interval_ratio = 6, longest_interval = 1024;
+constexpr double most_unequal = 1e-6;     // largest relative difference between the two steps of a pair
+constexpr double jerk_growth = 2.0;       // kappa t^2 of a motion that begins with a constant jerk, which lets nothing grow
+constexpr double resolved_growth = 0.4;   // largest kappa t^2 in a time t from pair to pair that pairs resolve
+constexpr double least_decay = 1e-6;      // of errors of rates between two pairs
+
+// NaN if either is.
+double smaller(double a, double b) { return a < b || a != a ? a : b; }
+double larger_number(double a, double b) { return a > b || a != a ? a : b; }
+
+Array<double, 2> poses_of(const model::BodyMotions& bodies) {
+  const Index n = bodies.position.rows();
+  auto poses = Array<double, 2>::uninitialized({n, 7});
+  for (Index i = 0; i < n; ++i) {
+    std::copy_n(&bodies.position(i, 0), 3, &poses(i, 0));
+    std::copy_n(&bodies.orientation(i, 0), 4, &poses(i, 3));
+  }
+  return poses;
+}
+
+}  // namespace
+
+PairErrors defects(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight) {
+  const Index n = weight.rows();
+  const double h = 0.5 * (end.time - start.time);
+  PairErrors errors{Array<double>(n), Array<double>(n)};
+  for (Index i = 0; i < n; ++i) {
+    double hermite = 0.0, simpson = 0.0, hermite_rate = 0.0, trapezoidal_rate = 0.0;  // squares
+    for (Index a = 0; a < 7; ++a) {
+      const double y0 = start.pose(i, a), y1 = middle.pose(i, a), y2 = end.pose(i, a);
+      const double rate0 = start.rate(i, a), rate1 = middle.rate(i, a), rate2 = end.rate(i, a);
+      const double curvature0 = start.curvature(i, a), curvature1 = middle.curvature(i, a), curvature2 = end.curvature(i, a);
+      const double change = y2 - y0, rates = rate0 + rate2;
+      const double rate_change = rate2 - rate0, bend = (y0 - 2.0 * y1 + y2) / h, curvatures = curvature0 + curvature2;
+      const auto square = [w = weight(i, a)](double defect) { return defect * defect * w; };
+      hermite += square(change - h / 15.0 * (7.0 * rates + 16.0 * rate1 + h * (curvature0 - curvature2)));
+      simpson += square(change - h / 3.0 * (rates + 4.0 * rate1));
+      hermite_rate += square(1.5 * (rate_change - 8.0 / 3.0 * bend - h / 9.0 * (curvatures - 8.0 * curvature1)));
+      trapezoidal_rate += square(2.0 * (rate_change - bend - h / 4.0 * (curvatures + 2.0 * curvature1)));
+    }
+    errors.pose[i] = std::sqrt(smaller(hermite, simpson));
+    errors.rate[i] = std::sqrt(smaller(hermite_rate, trapezoidal_rate));
+  }
+  return errors;
+}
+
+Turning turning(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight,
+                View<const double> mass, double age, double duration) {
+  const Index n = weight.rows();
+  Turning of{Array<double>(n)};
+  double squares = 0.0, away = 0.0, power = 0.0;  // of the whole mechanism
+  for (Index i = 0; i < n; ++i) {
+    double square = 0.0, lead = 0.0, turns = 0.0, push = 0.0;
+    for (Index a = 0; a < 7; ++a) {
+      const double path[2] = {middle.pose(i, a) - start.pose(i, a), end.pose(i, a) - middle.pose(i, a)};
+      const double turn[2] = {middle.curvature(i, a) - start.curvature(i, a), end.curvature(i, a) - middle.curvature(i, a)};
+      const double w = weight(i, a);
+      square += (path[0] * path[0] + path[1] * path[1]) * w;
+      lead += (path[0] * turn[0] + path[1] * turn[1]) * w;
+      turns += (turn[0] * turn[0] + turn[1] * turn[1]) * w;
+      push += middle.rate(i, a) * middle.curvature(i, a) * w;
+    }
+    squares += mass[i] * square, away += mass[i] * lead, power += mass[i] * push;
+    of.omega[i] = std::sqrt(std::sqrt(turns / larger_number(square, tiny)));
+  }
+  const double kappa = away / larger_number(squares, tiny);
+  if (power > 0.0 && jerk_growth / (age * age) < kappa && kappa < resolved_growth / (duration * duration)) {
+    std::fill(of.omega.begin(), of.omega.end(), 0.0);
+    of.kappa = kappa;
+  }
+  return of;
+}
+
+StepErrors::StepErrors(View<const double, 2> weight, View<const double> mass, const model::BodyMotions& first, double time)
+    : weight_(weight), mass_(mass), first_(poses_of(first)), begin_(time), seen_(time), error_(mass.size()), rate_error_(mass.size()) {}
+
+void StepErrors::add(Index step, double time, const model::BodyMotions& bodies, View<const double, 2> acceleration) {
+  if (step < next_step) return;
+  auto [rate, curvature] = model::pose_derivatives(bodies.orientation, bodies.velocity, acceleration);
+  samples_.push_back({time, poses_of(bodies), std::move(rate), std::move(curvature)});
+  if (samples_.size() < 3) return;
+  const double start = samples_[0].time, middle = samples_[1].time;
+  if (std::abs(start + time - 2.0 * middle) > most_unequal * (time - start)) {
+    samples_.erase(samples_.begin());
+    return;
+  }
+  grow(time - seen_, time - start);
+  size_ = std::max(size_, displacement(samples_[2].pose));
+  const Index interval = std::min(step / interval_ratio, longest_interval);
+  next_step = step + std::max(Index(0), interval - 2), seen_ = time;
+  samples_.erase(samples_.begin(), interval <= 2 ? samples_.end() - 1 : samples_.end());  // the last one starts the next pair
+}
+
+void StepErrors::grow(double duration, double h) {
+  const StepSample start = samples_[0].view(), middle = samples_[1].view(), end = samples_[2].view();
+  const PairErrors of_pair = defects(start, middle, end, weight_);
+  const auto [omega, kappa] = turning(start, middle, end, weight_, mass_, end.time - begin_, duration);
+  for (std::size_t i = 0; i < error_.size(); ++i) {
+    const double error = of_pair.pose[i] * duration / h, rate_error = of_pair.rate[i] * duration / h;
+    const double decay = larger_number(duration * omega[i], least_decay);
+    const double mean = -std::expm1(-decay) / decay;  // of exp(-omega t)
+    const double u = rate_error_[i], growth = duration * kappa * error_[i];
+    rate_error_[i] = std::exp(-decay) * u + mean * rate_error + growth;
+    error_[i] += error + duration * (mean * u + (1.0 - mean) / decay * rate_error);
+  }
+}
+
+std::pair<double, double> StepErrors::largest(const model::BodyMotions& end) const {
+  return {simulation::largest(error_), std::max(size_, displacement(poses_of(end)))};
+}
+
+double StepErrors::displacement(View<const double, 2> poses) const {
+  std::vector<double> length(poses.rows());
+  for (Index i = 0; i < poses.rows(); ++i) {
+    for (Index a = 0; a < 7; ++a) length[i] += std::pow(poses(i, a) - first_(i, a), 2) * weight_(i, a);
+    length[i] = std::sqrt(length[i]);
+  }
+  return simulation::largest(length);
+}
+
+Array<double> StepErrors::memory() const {
+  const Index n = mass_.size();
+  auto memory = Array<double>::uninitialized({2 * n + 3});
+  std::copy(error_.begin(), error_.end(), memory.begin());
+  std::copy(rate_error_.begin(), rate_error_.end(), memory.begin() + n);
+  memory[2 * n] = size_, memory[2 * n + 1] = double(next_step), memory[2 * n + 2] = seen_;
+  return memory;
+}
+
+void StepErrors::resume(View<const double> memory) {
+  const Index n = mass_.size();
+  error_.assign(memory.begin(), memory.begin() + n), rate_error_.assign(memory.begin() + n, memory.begin() + 2 * n);
+  size_ = memory[2 * n], next_step = Index(memory[2 * n + 1]), seen_ = memory[2 * n + 2];
+  restart();
+}
+
+}  // namespace sparsebody::simulation

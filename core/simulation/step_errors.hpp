@@ -1,0 +1,69 @@
+// Estimate of the errors of a motion by pairs of its steps; the equations are in sparsebody/simulation/step_errors.py.
+#pragma once
+
+#include <vector>
+
+#include "model/joint_motion.hpp"
+#include "model/poses.hpp"
+
+namespace sparsebody::simulation {
+
+// Poses (n, 7) at a time, and their first and second derivatives.
+struct StepSample {
+  double time;
+  View<const double, 2> pose, rate, curvature;
+};
+
+// Errors (n,) of poses and of their rates.
+struct PairErrors {
+  Array<double> pose, rate;
+};
+// Those of two steps, as lengths, by weights (n, 7) of squares, and by the rule with the smaller defect.
+PairErrors defects(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight);
+
+struct Turning {
+  Array<double> omega;  // (n,) [1/s]
+  double kappa = 0.0;   // [1/s^2]
+};
+// Those of the motion in two steps, which end `age` [s] after it began, and stand for a `duration` [s].
+Turning turning(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight,
+                View<const double> mass, double age, double duration);
+
+class StepErrors {
+ public:
+  // weight (n, 7) of squares of poses as lengths; mass (n,)
+  StepErrors(View<const double, 2> weight, View<const double> mass, const model::BodyMotions& first, double time);
+
+  // Adds a state in a step, or at its end, as a sample of a pair.
+  void add(Index step, double time, const model::BodyMotions& bodies, View<const double, 2> acceleration);
+  // Discards the unfinished pair.
+  void restart() { samples_.clear(); }
+  // The largest error of a pose, and the largest displacement up to a state [m].
+  std::pair<double, double> largest(const model::BodyMotions& end) const;
+  // What `resume` needs, without an unfinished pair: (2 n + 3,) both errors, size, next step, and time.
+  Array<double> memory() const;
+  void resume(View<const double> memory);
+
+  Index next_step = 0;  // the first one that is in a pair again
+
+ private:
+  struct Sample {
+    double time;
+    Array<double, 2> pose, rate, curvature;
+
+    StepSample view() const { return {time, pose.view(), rate.view(), curvature.view()}; }
+  };
+  // Adds the errors of a duration [s] by those of a pair of steps of together h [s].
+  void grow(double duration, double h);
+  double displacement(View<const double, 2> poses) const;
+
+  View<const double, 2> weight_;
+  View<const double> mass_;
+  Array<double, 2> first_;
+  std::vector<Sample> samples_;  // of the pair under way
+  double begin_, seen_;          // when the motion began; up to where errors are added
+  std::vector<double> error_, rate_error_;
+  double size_ = 0.0;  // the largest displacement at the ends of pairs
+};
+
+}  // namespace sparsebody::simulation
