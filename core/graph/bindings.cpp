@@ -18,6 +18,8 @@ void bind_graph(nb::module_& m) {
       m, &dual_graph, "Joints, adjacent if they share a body: the pattern of A D^-1 A'.");
   def_kernel<"reordered(graph, order)">(m, &reordered);
   def_kernel<"positions(order)">(m, &positions);
+  def_kernel<"selected_items(start, is_selected, groups)">(
+      m, &selected_items, "Those of the items of some groups that are selected, and how many each group has.");
 
   // Components, levels, cycles
   def_kernel<"biconnected_components(n_primal, ends)">(m, &biconnected_components);

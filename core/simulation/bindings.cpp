@@ -22,7 +22,7 @@ void bind_steps(nb::module_& m, const char* name) {
   def_keeping<
       "__init__(evaluation, left_out, terms?, joints, prescribed_rows, retraction, tolerance, length, negligible_speed, independent_rows, loop_rows, "
       "n_unknowns)">(
-      type, construct<Steps, E&, const RowTable&, const LoadsAndRows*, const JointErrors&, View<const Index>,
+      type, construct<Steps, E&, const StoredRowTable&, const LoadsAndRows*, const JointErrors&, View<const Index>,
                       const Retraction&, View<const double>, double, double, View<const Index>, View<const Index>, Index>);
   def<"set_control(control)">(type, &Steps::set_control, "Take a C function and memory for its arguments: see Control.",
                               nb::keep_alive<1, 2>());

@@ -478,12 +478,16 @@ class Evaluation(SystemMotion):
         assembler = self.assembled().assembler
         if assembler.violates_subgroup(self.state):
             return dynamics.unreduced.evaluate(self.state)._solve_errors(error)
-        right = np.zeros_like(assembler.right)
-        right[len(right) - len(assembler.rows) :] = -error[assembler.rows]
-        time = self.state.time
+        return self._solve_rows(-error[assembler.rows])
+
+    def _solve_rows(self, change: FloatArray) -> FloatArray:
+        """Return the least twists (n_bodies, 6) that change the rows in use, assembled, so."""
+        dynamics, time = self.dynamics, self.state.time
+        right = np.zeros_like(dynamics.evaluator.assembler.right)
+        right[len(right) - len(change) :] = change
         dynamics.run(lambda evaluator: evaluator.solve(right, time, CORRECTION_GOAL))
-        twists = np.empty((dynamics.system.n_bodies, 6))
-        assembler.native.to_user_order(twists, _NOTHING)
+        twists = np.empty(dynamics._shape)
+        dynamics.evaluator.assembler.native.to_user_order(twists, _NOTHING)
         return twists
 
     def acceleration(self) -> FloatArray:
@@ -525,7 +529,7 @@ class Evaluation(SystemMotion):
         if decision is None or len(self.dynamics.evaluator.assembler.left_out.rows) == 0:
             return None
         self.acceleration()
-        evaluator, n_rows = self.dynamics.evaluator, self.system.n_rows
+        evaluator = self.dynamics.evaluator
         assembler, (_, row) = evaluator.assembler, evaluator.smallest_pivot()
         rows, others = assembler.rows, assembler.left_out.rows
         is_dependent = ~decision.keep[others]
@@ -533,13 +537,12 @@ class Evaluation(SystemMotion):
             return None
         assembler.violation()  # fills the rows left out
         length = assembler.native.row_lengths()
-        self._solve_errors(-np.eye(1, n_rows, row)[0])
+        self._solve_rows((rows == row).astype(float))
         index = int(np.argmax(np.abs(assembler.x[len(assembler.x) - len(rows) :] * length)))
-        row = int(rows[index])
-        self._solve_errors(-np.eye(1, n_rows, row)[0])
+        self._solve_rows(np.eye(1, len(rows), index)[0])
         sine = assembler.native.sines(assembler.left_out.native) * is_dependent
         best = int(np.argmax(sine))
-        return Exchange(row, int(others[best]), float(sine[best] * length[index]))
+        return Exchange(int(rows[index]), int(others[best]), float(sine[best] * length[index]))
 
     def velocity_correction(self) -> FloatArray:
         """Return the change (n_bodies, 6) of least kinetic energy that corrects A v."""
