@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import preparation, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, is_plain
@@ -201,10 +200,15 @@ class ForwardDynamics:
         return self.system.n_rows if decision is None else decision.rank
 
     @property
+    def is_kept(self) -> BoolArray:
+        """(n_rows,) whether each constraint row is not left out."""
+        decision = self.rank_decision
+        return np.ones(self.system.n_rows, dtype=bool) if decision is None else decision.keep
+
+    @property
     def redundant_rows(self) -> IntArray:
         """The constraint rows that are left out."""
-        decision = self.rank_decision
-        return np.flatnonzero([] if decision is None else ~decision.keep)
+        return np.flatnonzero(~self.is_kept)
 
     def _warn_of_doubt(self, decision: RankDecision) -> None:
         """Warn of an uncertain rank, and go over to Krylov steps where redundancy is "auto"."""
@@ -246,7 +250,7 @@ class ForwardDynamics:
             if best is None or not best.gain > least_gain:
                 break
             rows = dynamics.structure.rows
-            dynamics = dynamics.with_rows(np.sort(np.append(rows[rows != best.row], best.other)))
+            dynamics = dynamics.with_rows(np.sort(np.where(rows == best.row, best.other, rows)))
         return dynamics
 
     def with_rows(self, rows: IntArray) -> ForwardDynamics:
@@ -254,9 +258,9 @@ class ForwardDynamics:
 
         Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
         """
-        used, at, dynamics = self._prepared.own, self._analyzed_at, copy.copy(self)
-        prepared = used.with_rows(rows, at, self.options)
-        dynamics._prepared = preparation.for_threads(prepared)
+        prepared = self._prepared.own.with_rows(rows, self._analyzed_at, self.options)
+        dynamics = object.__new__(ForwardDynamics)
+        vars(dynamics).update(vars(self), _prepared=preparation.for_threads(prepared))
         return dynamics
 
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
@@ -433,7 +437,7 @@ class Evaluation(SystemMotion):
         check_state(self.system, self.state)
         return super().joints
 
-    @cached_property
+    @property
     def _stabilization(self) -> FloatArray:
         """Baumgarte's terms; (0,) for nothing."""
         T = self.dynamics.baumgarte

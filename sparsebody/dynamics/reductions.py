@@ -101,7 +101,8 @@ class PlanarRows(RowTables):
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
         """Return a native evaluation, and the arrays b and x of its system [1 A'; A 0] x = b."""
         system, native = self.system, table.native
-        right, x = (large_zeros(3 * system.n_bodies + len(table.rows)) for _ in range(2))
+        n = 3 * system.n_bodies + len(table.rows)
+        right, x = large_zeros((2, n + -n % 8))[:, :n]  # both begin with a cache line
         evaluated = dynamics.PlanarEvaluation(native, qr, right=right, x=x, **self._bodies)
         evaluated.threads = self._threads
         evaluated.fill_rows_on_successors(native, assemblers.successor_frames(system))
@@ -146,7 +147,7 @@ class PlanarOrder(BlockOrder):
         bodies = np.argsort(first[:n], kind="stable")  # in the order in which dual ones meet them
         tables = PlanarRows(plane, bodies, plane.unit, solver.threads)
         super().__init__(structure, bodies, duals, tables)
-        self.own = np.arange(n + len(duals), dtype=np.intp)
+        self.own_duals = np.arange(len(duals), dtype=np.intp)
 
 
 class PlanarAssembler(Assembler):
@@ -168,10 +169,10 @@ class PlanarAssembler(Assembler):
         self.reaction_tree, planar = selection.tree, order.tables
         qr: factorization.BlockQR | None = None
         if solver.factorization == "block-qr":
-            self.symbolic = BlockQRSymbolic(self.pattern, order.own, order.part_starts)
+            self.symbolic = BlockQRSymbolic(self.pattern, order.own_duals, order.part_starts)
             qr = self.symbolic.factors
         else:
-            self.symbolic = self._analyze(solver, order.own)
+            self.symbolic = self._analyze(solver, np.arange(self.pattern.n_blocks, dtype=np.intp))
         rows, self.normal = planar.table(self.rows), plane.axes[:-1, 0]
         self.native, self.right, self.x = planar.evaluation(rows, qr)
         self.values = rows.values

@@ -167,8 +167,7 @@ class RowChoice:
             self._note(Event(state.time, UNDETERMINED_BRANCH, message))
 
     def _use(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        before, after = (of.redundant_rows.tolist() for of in (self.dynamics, dynamics))
-        changed = sorted(set(before) ^ set(after))
+        changed = np.flatnonzero(dynamics.is_kept ^ self.dynamics.is_kept)
         self.dynamics = dynamics
         full_rank = max(dynamics.rank, self.watch.full_rank)
         self.watch = RankWatch(state, full_rank, left_at=self.watch.left_at)
