@@ -487,7 +487,7 @@ class Evaluation(SystemMotion):
     def _solve_rows(self, change: FloatArray) -> FloatArray:
         """Return the least twists (n_bodies, 6) that change the rows in use, assembled, so."""
         dynamics, time = self.dynamics, self.state.time
-        right = np.zeros_like(dynamics.evaluator.assembler.right)
+        right = np.zeros(len(dynamics.evaluator.assembler.right))
         right[len(right) - len(change) :] = change
         dynamics.run(lambda evaluator: evaluator.solve(right, time, CORRECTION_GOAL))
         twists = np.empty(dynamics._shape)
@@ -542,10 +542,10 @@ class Evaluation(SystemMotion):
         assembler.violation()  # fills the rows left out
         length = assembler.native.row_lengths()
         self._solve_rows((rows == row).astype(float))
-        index = int(np.argmax(np.abs(assembler.x[len(assembler.x) - len(rows) :] * length)))
-        self._solve_rows(np.eye(1, len(rows), index)[0])
+        index = int(np.abs(assembler.x[len(assembler.x) - len(rows) :] * length).argmax())
+        self._solve_rows((rows == rows[index]).astype(float))
         sine = assembler.native.sines(assembler.left_out.native) * is_dependent
-        best = int(np.argmax(sine))
+        best = int(sine.argmax())
         return Exchange(int(rows[index]), int(others[best]), float(sine[best] * length[index]))
 
     def velocity_correction(self) -> FloatArray:
