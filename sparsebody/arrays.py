@@ -75,7 +75,7 @@ def large_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArra
     kind = np.dtype(dtype)
     n_bytes = (math.prod(shape) if isinstance(shape, tuple) else int(shape)) * kind.itemsize
     if n_bytes < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.ndarray(shape, dtype=kind, buffer=base.zero_bytes(n_bytes))
+        return base.zero_bytes(n_bytes).view(kind).reshape(shape)
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     memory = mmap.mmap(-1, n_bytes + HUGE_PAGE, flags=private)
     with contextlib.suppress(OSError):  # a system that has none

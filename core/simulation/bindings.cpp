@@ -38,7 +38,8 @@ void bind_steps(nb::module_& m, const char* name) {
   def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, keeps_all, limits, pivot, largest_pivot)">(
       type, &Steps::take_steps,
       "Number of steps taken; whether the next one closes its stages; largest pivot so far; the smallest at the start of the "
-      "last step; that at the end and its row; violation of rows left out there; "
+      "last step; that at the end and its row; violation of rows left out there; whether "
+      "the newest factors are of it; "
       "positions (k, n, 3), orientations, velocities, coordinates, accelerations and no multipliers at the ends of all steps or of "
       "the last.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");

@@ -182,6 +182,7 @@ struct StepSequence {
   double pivot_before;     // the smallest at the start of the last one
   Pivot last;              // at its end
   double violation = 0.0;  // of rows that are left out, at its end
+  bool is_newest = false;  // whether the newest factors are of its end, not of a further step that failed
   Ends ends;
 };
 
@@ -275,12 +276,13 @@ class ExplicitSteps {
                     View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
     const auto begin = std::chrono::steady_clock::now();
-    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, {}};
+    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, false, {}};
     StepEnd end;
     ends_.clear();
     bool is_regular = true;
     while (is_regular && taken.n_steps < ends.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot)) {
       start_time_ = time, end_time_ = ends[taken.n_steps];
+      taken.is_newest = false;
       const double h = end_time_ - start_time_;
       StepEnd next;
       if (!taken.starts_closed) next = step(from, open, false, false, h);
@@ -294,6 +296,7 @@ class ExplicitSteps {
       taken.violation = left_out_violation();
       is_regular = !has_passed && taken.violation <= limits.most_violation;
       time = ends[taken.n_steps++];
+      taken.is_newest = true;
       taken.starts_closed = next.status != StepEnd::closed;
       taken.pivot_before = pivot, taken.last = next.last, pivot = next.last.sine;
       taken.largest_pivot = std::max(pivot, taken.largest_pivot);

@@ -100,6 +100,7 @@ def kkt_structure(system: System, keep: BoolArray | None = None, freedoms: int =
     every = np.arange(system.n_joints, dtype=np.intp)
     rows, n_rows = graph.selected_items(system.first_row, keep, every)
     joints = n_rows.nonzero()[0]
-    sizes = np.concatenate([np.full(system.n_bodies, freedoms), n_rows[joints]])
+    sizes = np.full(system.n_bodies + len(joints), freedoms)
+    sizes[system.n_bodies :] = n_rows[joints]
     pattern = BlockPattern(sizes, system.ends[joints])
     return KKTStructure(pattern, joints, rows, keep, system)

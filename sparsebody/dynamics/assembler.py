@@ -180,6 +180,7 @@ class Assembler:
     # (n_bodies, 6, 6) of twists; of length 0 without subgroups
     retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))
     left_out: Table  # rows that were left out and have a part on the freedoms
+    state: State | None = None  # of the newest assembly, if native steps made and factorized it
     normal: FloatArray | None = None  # (n_bodies, 3) of the plane of motion, in body axes
     _arguments: tuple[Any, ...]  # of the constructor
 
@@ -288,7 +289,7 @@ class Assembler:
 
     def renew(self) -> None:
         """Record an assembly by native code, with the general terms of `loads_and_rows`."""
-        self.assembly, native = object(), self.loads_and_rows
+        self.assembly, self.state, native = object(), None, self.loads_and_rows
         self._stabilization = NO_TERMS.gamma
         self._terms = (
             NO_TERMS if native is None else Terms(NO_TERMS.load, native.rows, native.gamma)
@@ -307,7 +308,7 @@ class Assembler:
         It takes contiguous arrays of doubles only, and raises TypeError for others, before it
         computes anything: then it is called again with copies.
         """
-        self.assembly = object()
+        self.assembly, self.state = object(), None
         is_empty = body_force is None and self._general.is_empty
         terms = NO_TERMS if is_empty else self._general.at(state, body_force)
         self._terms, self._stabilization = terms, stabilization

@@ -532,12 +532,13 @@ class Evaluation(SystemMotion):
         decision = self.dynamics.rank_decision
         if decision is None or len(self.dynamics.evaluator.assembler.left_out.rows) == 0:
             return None
-        self.acceleration()
+        if self.dynamics.evaluator.assembler.state is not self.state:
+            self.acceleration()  # makes the factors of this pose
         evaluator = self.dynamics.evaluator
         assembler, (_, row) = evaluator.assembler, evaluator.smallest_pivot()
         rows, others = assembler.rows, assembler.left_out.rows
         is_dependent = ~decision.keep[others]
-        if row < 0 or not is_dependent.any() or assembler.violates_subgroup(self.state):
+        if row < 0 or assembler.violates_subgroup(self.state):
             return None
         assembler.violation()  # fills the rows left out
         length = assembler.native.row_lengths()
@@ -546,6 +547,8 @@ class Evaluation(SystemMotion):
         self._solve_rows((rows == rows[index]).astype(float))
         sine = assembler.native.sines(assembler.left_out.native) * is_dependent
         best = int(sine.argmax())
+        if not is_dependent[best]:
+            return None
         return Exchange(int(rows[index]), int(others[best]), float(sine[best] * length[index]))
 
     def velocity_correction(self) -> FloatArray:

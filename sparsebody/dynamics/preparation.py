@@ -276,7 +276,7 @@ class Preparation:
         is_left_out[rows] = False
         joints, choice = self.analyzed or (before.joints, self.choice)
         analyzed = joints, choice
-        if not np.array_equal(structure.joints, joints):
+        if structure.joints.tobytes() != joints.tobytes():
             names = choice.ordering, choice.factorization
             choice = choose_solver(structure.pattern, *names, state.position)
         solver = choice.solver(options.threads)

@@ -615,6 +615,8 @@ class Stepper:
         ends, last = taken
         self._singular_distance, watch.sine, watch.best_sine = 0.0, last.pivot.sine, last.best_pivot
         self.state, self.acceleration = ends.states.at(-1), ends.acceleration[-1]
+        if last.is_newest:
+            rows.dynamics.evaluator.accept_assembled(self.state)
         self._rows.doubt(last.dropped)
         self._note_if_passed(last.pivot_before, last.pivot)
         return ends
