@@ -63,7 +63,6 @@ def _brief(value: object) -> str:
 
 LARGE = 2**20  # bytes from which an allocation of its own is worth it
 HUGE_PAGE = 2**21
-LINE = 64  # bytes that memory gives at a time
 
 
 def large_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:

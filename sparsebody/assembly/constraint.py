@@ -97,8 +97,7 @@ def kkt_structure(system: System, keep: BoolArray | None = None, freedoms: int =
     """Return the structure with all constraint rows, or with those where `keep` is true."""
     if keep is None:
         keep = np.ones(system.n_rows, dtype=bool)
-    every = np.arange(system.n_joints, dtype=np.intp)
-    rows, n_rows = graph.selected_items(system.first_row, keep, every)
+    rows, n_rows = graph.selected_items(system.first_row, keep, np.arange(system.n_joints))
     joints = n_rows.nonzero()[0]
     sizes = np.full(system.n_bodies + len(joints), freedoms)
     sizes[system.n_bodies :] = n_rows[joints]

@@ -113,9 +113,9 @@ class Evaluator(ABC):
         self._factorized = self.assembler.assembly
 
     def accept_assembled(self, state: State | None = None) -> None:
-        """Record that the native factors are those of the newest assembly, at this state if given.
+        """Record that the native factors are those of the newest assembly, of `state` if known.
 
-        Without wrenches that a control may have added.
+        Forces may include those of a control.
         """
         self._factorized, self.assembler.state = self.assembler.assembly, state
 

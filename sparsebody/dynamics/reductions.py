@@ -139,7 +139,7 @@ class PlanarOrder(BlockOrder):
     tables: PlanarRows
 
     def __init__(self, plane: Plane, structure: KKTStructure, solver: Solver) -> None:
-        n, self.of_solver = structure.system.n_bodies, solver.order
+        n, self._made_for = structure.system.n_bodies, (solver.order, structure.joints)
         duals, self.part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
         ends = structure.pattern.ends[duals].ravel()
         first = np.full(n + 1, ends.size)  # dual block of each primal one; the last is the world's
@@ -148,6 +148,15 @@ class PlanarOrder(BlockOrder):
         tables = PlanarRows(plane, bodies, plane.unit, solver.threads)
         super().__init__(structure, bodies, duals, tables)
         self.own_duals = np.arange(len(duals), dtype=np.intp)
+
+    def fits(self, structure: KKTStructure, solver: Solver) -> bool:
+        """Tell whether it is the order of other rows of the same joints.
+
+        Parts depend on how many rows each joint has.
+        """
+        order, joints = self._made_for
+        is_whole = len(self.part_starts) == 1
+        return is_whole and solver.order is order and np.array_equal(structure.joints, joints)
 
 
 class PlanarAssembler(Assembler):
@@ -181,12 +190,12 @@ class PlanarAssembler(Assembler):
     def with_rows(self, structure: KKTStructure, left_out: IntArray, solver: Solver) -> Assembler:
         """Return an assembler that keeps and leaves out others of the same rows.
 
-        What depends on the order alone is shared. Parts depend on how many rows a joint has, too.
+        It shares what depends on the order alone.
         """
         plane, selection, _ = self._arguments
-        changed, order = selection._replace(structure=structure, left_out=left_out), self._order
-        is_same = solver.order is order.of_solver and len(order.part_starts) == 1
-        return PlanarAssembler(plane, changed, solver, order if is_same else None)
+        changed = selection._replace(structure=structure, left_out=left_out)
+        order = self._order if self._order.fits(structure, solver) else None
+        return PlanarAssembler(plane, changed, solver, order)
 
     def refine_by_qr(self, state: State, acceleration: FloatArray, multiplier: FloatArray) -> None:
         """Correct the newest solution, by QR, with residuals of 31 digits made from its state."""
