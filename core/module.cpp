@@ -16,7 +16,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace sparsebody {
 
 #define SB_PARTS(X) \
-  X(joints) X(model) X(graph) X(rank) X(ordering) X(factorization) X(dynamics) X(tree) X(simulation) X(linearization)
+  X(base) X(joints) X(model) X(graph) X(rank) X(ordering) X(factorization) X(dynamics) X(tree) X(simulation) X(linearization)
 
 #define SB_DECLARE(part) void bind_##part(nb::module_& module);
 SB_PARTS(SB_DECLARE)

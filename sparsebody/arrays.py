@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike as ArrayLike
 from numpy.typing import NDArray as NDArray
 
+from sparsebody._core import base
 from sparsebody.errors import ModelError, ShapeError
 
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -62,7 +63,6 @@ def _brief(value: object) -> str:
 
 LARGE = 2**20  # bytes from which an allocation of its own is worth it
 HUGE_PAGE = 2**21
-LINE = 64  # bytes that memory gives at a time
 
 
 def large_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
@@ -74,20 +74,13 @@ def large_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArra
     kind = np.dtype(dtype)
     n_bytes = (math.prod(shape) if isinstance(shape, tuple) else int(shape)) * kind.itemsize
     if n_bytes < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
-        small = np.zeros(n_bytes + LINE, dtype=np.uint8)
-        return np.ndarray(shape, dtype=kind, buffer=small, offset=-_address(small) % LINE)
+        return base.zero_bytes(n_bytes).view(kind).reshape(shape)
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     memory = mmap.mmap(-1, n_bytes + HUGE_PAGE, flags=private)
     with contextlib.suppress(OSError):  # a system that has none
         memory.madvise(mmap.MADV_HUGEPAGE)
-    skipped = -_address(np.frombuffer(memory, dtype=np.uint8)) % HUGE_PAGE
+    skipped = -np.frombuffer(memory, dtype=np.uint8).ctypes.data % HUGE_PAGE
     return np.ndarray(shape, dtype=kind, buffer=memory, offset=skipped)
-
-
-def _address(array: NDArray[Any]) -> int:
-    """Return where the array begins, sooner than `array.ctypes` does."""
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 # ---- arguments, so that an error names them ---------------------------------------------------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsebody.arrays import LARGE, LINE, large_zeros, numbers
+from sparsebody.arrays import LARGE, large_zeros, numbers
 from sparsebody.errors import ModelError
 
 
@@ -14,7 +14,7 @@ def test_arrays_are_zero_and_begin_with_a_cache_line(shape, dtype):
         result = large_zeros(shape, dtype)
         assert result.shape == np.zeros(shape).shape
         assert result.dtype == dtype
-        assert result.ctypes.data % LINE == 0
+        assert result.ctypes.data % 64 == 0
         assert not result.any()
 
 

@@ -58,32 +58,46 @@ struct RowTableOf {
 };
 using RowTable = RowTableOf<double>;
 
-// The arrays of a RowTable up to user_row, for some of the user's rows, those of a joint together. row_joint (n_rows,), ends
-// (n_joints, 2), kind and anchor are those of all joints; position: where each body is in the elimination order.
-inline auto joints_of_rows(View<const Index> rows, View<const Index> row_joint, View<const Index, 2> ends,
-                           View<const std::uint32_t> kind, View<const double, 2> anchor, View<const Index> position) {
-  using Numbers = Array<std::uint32_t>;
-  std::vector<Index> joints;
-  std::vector<std::uint32_t> first;
-  for (Index k = 0; k < rows.size(); ++k) {
-    if (const Index j = row_joint[rows[k]]; joints.empty() || j != joints.back())
-      joints.push_back(j), first.push_back(std::uint32_t(k));
+// The joints and rows of a system that tables are made of, in the user's numbering.
+struct JointRows {
+  View<const Index> row_joint;            // (n_rows,)
+  View<const Index, 2> ends;              // (n_joints, 2), -1 for the world
+  View<const std::uint32_t> kind;         // (n_joints,)
+  View<const double, 2> anchor;           // (n_joints, 3 or 4)
+  View<const std::uint32_t> general_row;  // (n_rows,)
+  View<const Index> position;             // (n,) where each body is in the elimination order
+};
+
+// A table of some of the user's rows, those of a joint together, and its memory; the rows themselves are to be filled.
+class StoredRowTable : public RowTable {
+ public:
+  StoredRowTable(View<const Index> selected, const JointRows& all, Index width) : values_({selected.size(), 2, width}) {
+    const Index n_rows = selected.size();
+    const auto joint = [&](Index k) { return all.row_joint[selected[k]]; };
+    Index m = 0;
+    for (Index k = 0; k < n_rows; ++k) m += k == 0 || joint(k) != joint(k - 1);
+    anchors_ = Array<double, 2>::uninitialized({m, all.anchor.shape(1)});
+    const Index sizes[] = {m, m, m, m + 1, n_rows, n_rows};
+    for (int a = 0; a < 6; ++a) numbers_[a] = Array<std::uint32_t>::uninitialized({sizes[a]});
+    auto& [predecessors, successors, kinds, first, user, general] = numbers_;
+    const auto number = [&](Index body) { return std::uint32_t(body < 0 ? all.position.size() : all.position[body]); };
+    for (Index k = 0, i = 0; k < n_rows; ++k) {
+      user[k] = std::uint32_t(selected[k]), general[k] = all.general_row[selected[k]];
+      if (const Index j = joint(k); k == 0 || j != joint(k - 1)) {
+        predecessors[i] = number(all.ends(j, 0)), successors[i] = number(all.ends(j, 1)), kinds[i] = all.kind[j];
+        std::ranges::copy(all.anchor[j], &anchors_(i, 0));
+        first[i++] = std::uint32_t(k);
+      }
+    }
+    first[m] = std::uint32_t(n_rows);
+    static_cast<RowTable&>(*this) = {predecessors, successors, kinds, anchors_, first, user, general, values_};
   }
-  first.push_back(std::uint32_t(rows.size()));
-  const Index m = Index(joints.size()), width = anchor.shape(1);
-  Numbers predecessor(m), successor(m), kinds(m), first_row(m + 1), user_row(rows.size());
-  Array<double, 2> anchors({m, width});
-  const auto number = [&](Index body) { return std::uint32_t(body < 0 ? position.size() : position[body]); };
-  for (Index i = 0; i < m; ++i) {
-    const Index j = joints[i];
-    predecessor[i] = number(ends(j, 0)), successor[i] = number(ends(j, 1)), kinds[i] = kind[j];
-    std::copy_n(&anchor(j, 0), width, &anchors(i, 0));
-  }
-  std::ranges::copy(first, first_row.begin());
-  for (Index k = 0; k < rows.size(); ++k) user_row[k] = std::uint32_t(rows[k]);
-  return std::tuple(std::move(predecessor), std::move(successor), std::move(kinds), std::move(anchors), std::move(first_row),
-                    std::move(user_row));
-}
+
+ private:
+  Array<std::uint32_t> numbers_[6];
+  Array<double, 2> anchors_;
+  Array<double, 3> values_;
+};
 
 // Sources of rows that are constant in the axes of successors, in the user's numbering.
 struct SuccessorFrames {

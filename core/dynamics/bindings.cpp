@@ -31,7 +31,7 @@ struct Terms {
 
 }  // namespace
 
-template <OneOf<SuccessorFrames, StateArrays, Terms> Struct>
+template <OneOf<SuccessorFrames, JointRows, StateArrays, Terms> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -82,7 +82,7 @@ void def_evaluation(nb::class_<E>& type) {
       "Fill accelerations, and multipliers if there are any, in the user's numbering and units.");
   def<"violation(left_out, terms, stabilization, gamma)">(
       type,
-      [](E& self, const RowTable& left_out, const Terms& terms, Values stabilization, Vector gamma) {
+      [](E& self, const StoredRowTable& left_out, const Terms& terms, Values stabilization, Vector gamma) {
         const EvaluationInput in{{}, {}, {}, {}, terms.rows, terms.gamma, stabilization};
         return unlocked(self.n_bodies(), [&] { return violation(self, left_out, in, gamma); });
       },
@@ -91,7 +91,7 @@ void def_evaluation(nb::class_<E>& type) {
       type, [](const E& self) { return row_lengths(assembling(self).system.constraints); },
       "Return the lengths of the rows in use (k,), in units of the bodies.");
   def<"sines(table)">(
-      type, [](const E& self, const RowTable& table) { return sines(self, table); },
+      type, [](const E& self, const StoredRowTable& table) { return sines(self, table); },
       "Return |a x| / |a| of the rows of a table (k,), as filled last; x is the newest solution.");
 }
 
@@ -101,7 +101,7 @@ void def_assembling(nb::class_<E>& type, Factors* E::*factors) {
   def_evaluation(type);
   def<"fill_rows_on_successors(table, frames)">(
       type,
-      [](const E& self, const RowTable& table, const SuccessorFrames& frames) {
+      [](const E& self, const StoredRowTable& table, const SuccessorFrames& frames) {
         fill_rows_on_successors(self.system, table, frames, self.threads);
       },
       "Fill the rows of a table that are constant on their successors.");
@@ -136,7 +136,7 @@ void bind_spatial_evaluations(nb::module_& m) {
   def_keeping<"__init__(constraints, factors?, body, gravity, unit, right, padded_x, residual, wrench, n_coordinates, "
               "max_corrections, goal, chunk_length)">(
       spatial,
-      [](SpatialEvaluation* self, const RowTable& constraints, block_ldl::Factors* factors, Numbers body, Vector gravity,
+      [](SpatialEvaluation* self, const StoredRowTable& constraints, block_ldl::Factors* factors, Numbers body, Vector gravity,
          Table unit, Vector right, Vector padded_x, Vector residual, Vector wrench, Index n_coordinates,
          Index max_corrections, double goal, Index chunk_length) {
         new (self) SpatialEvaluation{{constraints, body, gravity, unit, right},
@@ -179,7 +179,7 @@ void bind_planar_evaluation(nb::module_& m) {
   using E = PlanarEvaluation;
   nb::class_<E> evaluation(m, "PlanarEvaluation", "Forward dynamics of bodies with three freedoms.");
   def_keeping<"__init__(constraints, qr?, body, gravity, unit, basis, right, x, n_coordinates)">(
-      evaluation, [](E* self, const RowTable& constraints, BlockQR* qr, Numbers body, Vector gravity, Table unit,
+      evaluation, [](E* self, const StoredRowTable& constraints, BlockQR* qr, Numbers body, Vector gravity, Table unit,
                      View<double, 3> basis, Vector right, Vector x, Index n_coordinates) {
         new (self) E{{constraints, body, gravity, unit, basis, right}, qr, x, n_coordinates};
       });
@@ -200,10 +200,12 @@ void bind_planar_evaluation(nb::module_& m) {
 }  // namespace
 
 void bind_dynamics(nb::module_& m) {
-  nb::class_<RowTable> table(m, "RowTable", "Rows of A, those of a joint consecutive.");
-  def_members<"__init__(predecessor, successor, kind, anchor, first_row, user_row, general_row, rows)">(table);
-  def<"joints_of_rows(rows, row_joint, ends, kind, anchor, position)">(
-      m, &joints_of_rows, "Return the arrays of a RowTable up to user_row, for some of the user's rows.");
+  nb::class_<StoredRowTable> table(m, "RowTable", "Some rows of A, those of a joint consecutive.");
+  def<"__init__(selected, all, width)">(table, construct<StoredRowTable, View<const Index>, const JointRows&, Index>);
+  table.def_prop_ro(
+      "rows", [](nb::handle self) { return viewed_array(nb::cast<StoredRowTable&>(self).rows, self); },
+      nb::sig("def rows(self) -> numpy.typing.NDArray[numpy.float64]"),
+      "(k, 2, width) on predecessor and successor, in units of the bodies, as a view.");
   table.attr("CARRIED") = int(RowTable::carried);
   table.attr("GENERAL") = int(RowTable::general);
   table.attr("LINE") = int(RowTable::line);

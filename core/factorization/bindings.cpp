@@ -14,14 +14,7 @@ inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 
-// A view of the factors, which it keeps.
-nb::object values_of(nb::handle self) {
-  Array<double>& values = nb::cast<block_ldl::Factors&>(self).values();
-  npy_intp size = values.size();
-  nb::object array = nb::steal(PyArray_SimpleNewFromData(1, &size, NPY_DOUBLE, values.data()));
-  PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.ptr()), nb::object(nb::borrow(self)).release().ptr());
-  return array;
-}
+nb::object values_of(nb::handle self) { return viewed_array(nb::cast<block_ldl::Factors&>(self).values().view(), self); }
 
 void bind_block_ldl(nb::module_& m) {
   using namespace block_ldl;

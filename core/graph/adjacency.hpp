@@ -37,6 +37,18 @@ inline std::vector<Index> positions(Indices order) {
   return position;
 }
 
+// Those items start[g], ..., start[g + 1] - 1 of some groups g that are selected, group by group, and how many each group has.
+inline std::pair<std::vector<Index>, std::vector<Index>> selected_items(Indices start, View<const bool> is_selected,
+                                                                        Indices groups) {
+  std::vector<Index> items, sizes(groups.size());
+  items.reserve(is_selected.size());
+  for (Index g = 0; g < groups.size(); ++g) {
+    for (Index item = start[groups[g]]; item < start[groups[g] + 1]; ++item)
+      if (is_selected[item]) items.push_back(item), ++sizes[g];
+  }
+  return {std::move(items), std::move(sizes)};
+}
+
 enum class World { is_no_node, is_last_node };
 
 // The edges at every node of a multigraph, by their numbers, and the node at the other end of each:

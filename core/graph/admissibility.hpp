@@ -2,10 +2,19 @@
 #pragma once
 
 #include <algorithm>
+#include <tuple>
 
 #include "graph/adjacency.hpp"
 
 namespace sparsebody {
+
+// The fewest rows of a block, and the least and the largest of the ends of dual blocks; 1, -1 and -1 of none.
+inline std::tuple<Index, Index, Index> pattern_bounds(View<const Index> block_sizes, View<const Index, 2> ends) {
+  Index fewest = block_sizes.empty() ? 1 : block_sizes[0], least = -1, largest = -1;
+  for (const Index size : block_sizes) fewest = std::min(fewest, size);
+  for (const Index end : ends) least = std::min(least, end), largest = std::max(largest, end);
+  return {fewest, least, largest};
+}
 
 // The primal blocks in a sequence, each dual one right after the later of its own; those of the same in their sequence.
 inline Array<Index> duals_after_primals(Indices primals, Indices duals, View<const Index, 2> ends) {

@@ -18,6 +18,8 @@ void bind_graph(nb::module_& m) {
       m, &dual_graph, "Joints, adjacent if they share a body: the pattern of A D^-1 A'.");
   def_kernel<"reordered(graph, order)">(m, &reordered);
   def_kernel<"positions(order)">(m, &positions);
+  def_kernel<"selected_items(start, is_selected, groups)">(
+      m, &selected_items, "Those of the items of some groups that are selected, and how many each group has.");
 
   // Components, levels, cycles
   def_kernel<"biconnected_components(n_primal, ends)">(m, &biconnected_components);
@@ -29,7 +31,9 @@ void bind_graph(nb::module_& m) {
   def_kernel<"breadth_first_forest(n_nodes, ends)">(m, &breadth_first_forest);
   def_kernel<"closed_cycles(n_nodes, ends, is_usable, chords, grows)">(m, &closed_cycles);
 
-  // Admissible orders
+  // Admissible patterns and orders
+  def_kernel<"pattern_bounds(block_sizes, ends)">(
+      m, &pattern_bounds, "The fewest rows of a block, and the least and the largest of the ends of dual blocks.");
   def_kernel<"joints_after_bodies(order, ends)">(m, &joints_after_bodies);
   def_kernel<"with_dual_blocks(primal_order, ends)">(m, &with_dual_blocks);
   def_kernel<"tree_parts(quotient, size, ends, position)">(m, &tree_parts);

@@ -56,6 +56,16 @@ inline PyArrayObject* array_of(nb::handle argument, int type, bool is_written, b
   return reinterpret_cast<PyArrayObject*>(owner.ptr());
 }
 
+// An array of memory that belongs to a Python object, which it keeps.
+template <class T, int N>
+nb::object viewed_array(const View<T, N>& view, nb::handle owner) {
+  npy_intp shape[N];
+  std::copy_n(view.shape().begin(), N, shape);
+  nb::object array = nb::steal(PyArray_SimpleNewFromData(N, shape, NumpyType<T>::code, view.data()));
+  PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.ptr()), owner.inc_ref().ptr());
+  return array;
+}
+
 }  // namespace sparsebody
 
 namespace nanobind::detail {

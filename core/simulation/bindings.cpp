@@ -22,7 +22,7 @@ void bind_steps(nb::module_& m, const char* name) {
   def_keeping<
       "__init__(evaluation, left_out, terms?, joints, prescribed_rows, retraction, tolerance, length, negligible_speed, independent_rows, loop_rows, "
       "n_unknowns)">(
-      type, construct<Steps, E&, const RowTable&, const LoadsAndRows*, const JointErrors&, View<const Index>,
+      type, construct<Steps, E&, const StoredRowTable&, const LoadsAndRows*, const JointErrors&, View<const Index>,
                       const Retraction&, View<const double>, double, double, View<const Index>, View<const Index>, Index>);
   def<"set_control(control)">(type, &Steps::set_control, "Take a C function and memory for its arguments: see Control.",
                               nb::keep_alive<1, 2>());
@@ -38,7 +38,8 @@ void bind_steps(nb::module_& m, const char* name) {
   def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, keeps_all, limits, pivot, largest_pivot)">(
       type, &Steps::take_steps,
       "Number of steps taken; whether the next one closes its stages; largest pivot so far; the smallest at the start of the "
-      "last step; that at the end and its row; violation of rows left out there; "
+      "last step; that at the end and its row; violation of rows left out there; whether "
+      "the newest factors are of it; "
       "positions (k, n, 3), orientations, velocities, coordinates, accelerations and no multipliers at the ends of all steps or of "
       "the last.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");

@@ -189,6 +189,7 @@ struct StepSequence {
   double pivot_before;     // the smallest at the start of the last one
   Pivot last;              // at its end
   double violation = 0.0;  // of rows that are left out, at its end
+  bool is_newest = false;  // whether the newest factors are of its end or a near pose, not of a further step that failed
   Ends ends;
 };
 
@@ -289,7 +290,7 @@ class ExplicitSteps {
                     View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
     const auto begin = std::chrono::steady_clock::now();
-    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, {}};
+    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, false, {}};
     StepEnd end;
     ends_.clear();
     bool is_regular = true;
@@ -300,6 +301,7 @@ class ExplicitSteps {
       start_time_ = time, end_time_ = ends[taken.n_steps];
       if (!functions.empty())
         from.functions = {&functions(taken.n_steps * n_stages, 0, 0), {n_stages, functions.shape(1), functions.shape(2)}};
+      taken.is_newest = false;
       const double h = end_time_ - start_time_;
       StepEnd next;
       if (!taken.starts_closed) next = step(from, open, false, false, h);
@@ -313,6 +315,7 @@ class ExplicitSteps {
       taken.violation = left_out_violation();
       is_regular = !has_passed && taken.violation <= limits.most_violation;
       time = ends[taken.n_steps++];
+      taken.is_newest = true;
       taken.starts_closed = next.status != StepEnd::closed;
       taken.pivot_before = pivot, taken.last = next.last, pivot = next.last.sine;
       taken.largest_pivot = std::max(pivot, taken.largest_pivot);

@@ -12,6 +12,7 @@ from sparsebody._core import _cpu
 
 LEVELS = ("x86_64_v4", "x86_64_v3", "x86_64_v2")
 PARTS = (
+    "base",
     "dynamics",
     "factorization",
     "graph",

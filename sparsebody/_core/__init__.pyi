@@ -3,6 +3,7 @@
 # ruff: noqa: I001
 
 from sparsebody._core.native import (
+    base as base,
     dynamics as dynamics,
     factorization as factorization,
     graph as graph,

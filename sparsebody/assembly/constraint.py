@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody._core import joints, model
-from sparsebody.arrays import BoolArray, FloatArray, IntArray, offsets
+from sparsebody._core import graph, joints, model
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse import BlockPattern, SaddleMatrix
@@ -77,6 +77,7 @@ class KKTStructure:
     pattern: BlockPattern  # bodies first, then the joints of `joints`
     joints: IntArray  # (n_dual,) joint of each dual block
     rows: IntArray  # indices of the constraint rows of the matrix, in order
+    keep: BoolArray  # (n_rows,) whether each constraint row is one of these
     system: System
 
     def matrix(self, constraint: ConstraintRows) -> SaddleMatrix:
@@ -95,11 +96,10 @@ class KKTStructure:
 def kkt_structure(system: System, keep: BoolArray | None = None, freedoms: int = 6) -> KKTStructure:
     """Return the structure with all constraint rows, or with those where `keep` is true."""
     if keep is None:
-        rows, n_rows = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
-    else:
-        rows = np.flatnonzero(keep)
-        n_rows = np.diff(offsets(keep)[system.first_row])
-    joints = np.flatnonzero(n_rows)
-    sizes = np.append(np.full(system.n_bodies, freedoms), n_rows[joints])
+        keep = np.ones(system.n_rows, dtype=bool)
+    rows, n_rows = graph.selected_items(system.first_row, keep, np.arange(system.n_joints))
+    joints = n_rows.nonzero()[0]
+    sizes = np.full(system.n_bodies + len(joints), freedoms)
+    sizes[system.n_bodies :] = n_rows[joints]
     pattern = BlockPattern(sizes, system.ends[joints])
-    return KKTStructure(pattern, joints.astype(np.intp), rows.astype(np.intp), system)
+    return KKTStructure(pattern, joints, rows, keep, system)

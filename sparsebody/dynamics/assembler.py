@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsebody._core import dynamics
+from sparsebody._core import dynamics, graph
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.equations.inverse import DesiredMotion
@@ -59,27 +59,47 @@ class Table(NamedTuple):
     native: dynamics.RowTable
 
 
-class GeneralRows:
-    """All loads, and the rows of joints with varying T or tracked coordinates.
+class RowTables:
+    """What tables of constraint rows need, for bodies with `width` freedoms in elimination order.
 
-    Without the joints that are `compiled` (n_joints,): in a plane, points on lines.
+    `anchor` (n_joints, 3) are reference points where the world is the successor [m]; in a plane
+    (n_joints, 4), of points on lines, `is_line`, the lines' normals and the points.
     """
 
-    def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
-        self.is_general = np.zeros(system.n_joints, dtype=bool)
-        self.is_general[np.append(system.varying_joints, system.coordinates.joint)] = True
-        if compiled is not None:
-            self.is_general &= ~compiled
-        self._has_loads, has_joints = system.has_loads, bool(self.is_general.any())
-        self.is_empty = not (has_joints or self._has_loads)
-        self._system = system
-        self._kind = np.where(self.is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
-        if compiled is not None:
-            self._kind[compiled] = dynamics.RowTable.LINE
-        self._kind = self._kind.astype(np.uint32)
-        self.native: LoadsAndRows | None = None
-        if not self.is_empty:
-            self.native = LoadsAndRows(with_joints(system, np.flatnonzero(self.is_general)))
+    def __init__(
+        self,
+        system: System,
+        bodies: IntArray,
+        anchor: FloatArray,
+        width: int,
+        is_line: BoolArray | None = None,
+    ) -> None:
+        is_general, self.width = np.zeros(system.n_joints, dtype=bool), width
+        is_general[np.append(system.varying_joints, system.coordinates.joint)] = True
+        kind = np.where(is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
+        if is_line is not None:
+            is_general &= ~is_line
+            kind[is_line] = dynamics.RowTable.LINE
+        is_general_row = is_general[system.row_joint]
+        general_row = np.cumsum(is_general_row) - is_general_row
+        numbers = kind.astype(np.uint32), anchor, general_row.astype(np.uint32)
+        self._rows = system.row_joint, system.ends, *numbers, positions(bodies)
+        self.general: System | None = None  # whose rows and loads are computed by GeneralRows
+        if system.has_loads or is_general.any():
+            self.general = with_joints(system, np.flatnonzero(is_general))
+
+    def table(self, rows: IntArray) -> Table:
+        """Return the table of `rows`, to be filled."""
+        native = dynamics.RowTable(rows, self._rows, self.width)
+        return Table(rows, native.rows, native)
+
+
+class GeneralRows:
+    """All loads, and the rows of joints with varying T or tracked coordinates, at a state."""
+
+    def __init__(self, system: System, general: System | None) -> None:
+        self._system, self.is_empty = system, general is None
+        self.native = None if general is None else LoadsAndRows(general)
 
     def at(self, state: State, body_force: FloatArray | None) -> Terms:
         """Return the terms at a state. Raises the errors of check_state and of the loads."""
@@ -90,25 +110,10 @@ class GeneralRows:
             return NO_TERMS._replace(load=load)
         check_state(self._system, state)
         self.native.fill(state)
-        if self._has_loads:
+        if self._system.has_loads:
             load = np.zeros((self._system.n_bodies, 6)) if body_force is None else load.copy()
             self.native.add_loads(state, load)
         return Terms(load, self.native.rows, self.native.gamma)
-
-    def table(self, bodies: IntArray, rows: IntArray, anchor: FloatArray, width: int) -> Table:
-        """Return the table of `rows`, to be filled.
-
-        `anchor` (n_joints, 3) are reference points where the world is the successor [m]; in a plane
-        (n_joints, 4), of points on lines the lines' normals and the points.
-        """
-        system, is_general = self._system, self.is_general
-        of_joints = system.row_joint, system.ends, self._kind, anchor
-        joints = dynamics.joints_of_rows(rows, *of_joints, positions(bodies))
-        values, general_row = large_zeros((len(rows), 2, width)), large_zeros(len(rows), np.uint32)
-        if is_general.any():
-            general = np.flatnonzero(is_general[system.row_joint])
-            general_row[:] = np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
-        return Table(rows, values, dynamics.RowTable(*joints, general_row, values))
 
 
 class ReactionTree(NamedTuple):
@@ -134,6 +139,18 @@ class Solver(NamedTuple):
     factorization: str
     threads: int
     accepts_dependent_rows: bool = False  # where it can; else they are an error
+
+
+class BlockOrder:
+    """Bodies and joints in elimination order, whichever rows of the joints are kept."""
+
+    def __init__(
+        self, structure: KKTStructure, bodies: IntArray, duals: IntArray, tables: RowTables
+    ) -> None:
+        self.bodies, self.joints = bodies, structure.joints[duals]  # in the user's numbering
+        self.tables = tables
+        self.body_index = np.append(positions(bodies), -1)  # -1 stays -1
+        self.ends = np.ascontiguousarray(self.body_index[structure.pattern.ends[duals]])
 
 
 class ReductionViolated(Exception):
@@ -163,25 +180,21 @@ class Assembler:
     # (n_bodies, 6, 6) of twists; of length 0 without subgroups
     retraction = np.zeros((0, 28)), np.zeros((0, 6, 6))
     left_out: Table  # rows that were left out and have a part on the freedoms
+    state: State | None = None  # of the newest assembly, if native steps made and factorized it
     normal: FloatArray | None = None  # (n_bodies, 3) of the plane of motion, in body axes
     _arguments: tuple[Any, ...]  # of the constructor
 
-    def __init__(
-        self, structure: KKTStructure, bodies: IntArray, duals: IntArray, terms: GeneralRows
-    ) -> None:
-        self.system, pattern = structure.system, structure.pattern
-        n = self.system.n_bodies
-        self.bodies, self._joints = bodies, structure.joints[duals]  # in the user's numbering
-        rank = np.repeat(positions(duals), pattern.block_sizes[n:])
-        self.rows = structure.rows[np.argsort(rank, kind="stable")]  # in the user's numbering
-        self._body_index = np.append(positions(bodies), -1)  # -1 stays -1
-        self.pattern = BlockPattern(
-            np.concatenate([pattern.block_sizes[:n][bodies], pattern.block_sizes[n:][duals]]),
-            np.ascontiguousarray(self._body_index[pattern.ends[duals]]),
-        )
+    def __init__(self, structure: KKTStructure, order: BlockOrder) -> None:
+        self.system, n = structure.system, structure.system.n_bodies
+        self.bodies, self._joints = order.bodies, order.joints  # in the user's numbering
+        selected = graph.selected_items(self.system.first_row, structure.keep, order.joints)
+        self.rows, n_rows = selected  # in the user's numbering
+        sizes = np.concatenate([structure.pattern.block_sizes[:n], n_rows])
+        self.pattern = BlockPattern(sizes, order.ends)
         self.assembly = object()  # identity of the newest one
-        self._general, self._terms, self._stabilization = terms, NO_TERMS, NO_TERMS.gamma
-        self.loads_and_rows = terms.native  # that the compiled assembly does not compute
+        self._tables, self._general = order.tables, GeneralRows(self.system, order.tables.general)
+        self._terms, self._stabilization = NO_TERMS, NO_TERMS.gamma
+        self.loads_and_rows = self._general.native  # that the compiled assembly does not compute
 
     def __reduce__(self) -> tuple[type[Assembler], tuple[Any, ...]]:
         """Copy and pickle the arguments: views of memory can be neither."""
@@ -276,7 +289,7 @@ class Assembler:
 
     def renew(self) -> None:
         """Record an assembly by native code, with the general terms of `loads_and_rows`."""
-        self.assembly, native = object(), self.loads_and_rows
+        self.assembly, self.state, native = object(), None, self.loads_and_rows
         self._stabilization = NO_TERMS.gamma
         self._terms = (
             NO_TERMS if native is None else Terms(NO_TERMS.load, native.rows, native.gamma)
@@ -295,7 +308,7 @@ class Assembler:
         It takes contiguous arrays of doubles only, and raises TypeError for others, before it
         computes anything: then it is called again with copies.
         """
-        self.assembly = object()
+        self.assembly, self.state = object(), None
         is_empty = body_force is None and self._general.is_empty
         terms = NO_TERMS if is_empty else self._general.at(state, body_force)
         self._terms, self._stabilization = terms, stabilization
@@ -354,8 +367,10 @@ class SpatialAssembler(Assembler):
         n = system.n_bodies
         position = positions(order)
         bodies, duals = np.argsort(position[:n]), np.argsort(position[n:])
-        super().__init__(structure, bodies, duals, GeneralRows(system))
-        own_order = np.concatenate([self._body_index[:n], n + positions(duals)])[order]
+        tables = RowTables(system, bodies, system.successor_point, self.width)
+        blocks = BlockOrder(structure, bodies, duals, tables)
+        super().__init__(structure, blocks)
+        own_order = np.concatenate([blocks.body_index[:n], n + positions(duals)])[order]
         if part_starts is None:
             self.symbolic = self._analyze(solver, own_order)
         else:
@@ -368,7 +383,7 @@ class SpatialAssembler(Assembler):
             is_left_out = np.ones(system.n_rows, dtype=bool)
             is_left_out[structure.rows] = False
             left_out = np.flatnonzero(is_left_out)
-        self._leave_out(self._table(left_out), self.native)
+        self._leave_out(self._tables.table(left_out), self.native)
 
     def with_rows(self, structure: KKTStructure, left_out: IntArray, solver: Solver) -> Assembler:
         """Return an assembler that keeps and leaves out others of the same rows."""
@@ -377,7 +392,7 @@ class SpatialAssembler(Assembler):
     def _evaluation(self) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
         n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
-        table = self._table(self.rows)
+        table = self._tables.table(self.rows)
         right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
         factors, is_even_tree = None, False
         if isinstance(self.symbolic, unit_factors.BlockLDLSymbolic):
@@ -403,7 +418,3 @@ class SpatialAssembler(Assembler):
         native.threads = self._threads
         native.fill_rows_on_successors(table.native, successor_frames(self.system))
         return native, table.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
-
-    def _table(self, rows: IntArray) -> Table:
-        anchor = self.system.successor_point
-        return self._general.table(self.bodies, rows, anchor, self.width)

@@ -112,9 +112,12 @@ class Evaluator(ABC):
         self._factorize(time)
         self._factorized = self.assembler.assembly
 
-    def accept_assembled(self) -> None:
-        """Record that the native factors are those of the newest assembly."""
-        self._factorized = self.assembler.assembly
+    def accept_assembled(self, state: State | None = None) -> None:
+        """Record that the native factors are those of the newest assembly, of `state` if known.
+
+        Forces may include those of a control.
+        """
+        self._factorized, self.assembler.state = self.assembler.assembly, state
 
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for `right`, forces, then gamma; return the relative residual.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import preparation, reductions
 from sparsebody.dynamics.assembler import ReductionViolated, is_plain
@@ -201,10 +200,15 @@ class ForwardDynamics:
         return self.system.n_rows if decision is None else decision.rank
 
     @property
+    def is_kept(self) -> BoolArray:
+        """(n_rows,) whether each constraint row is not left out."""
+        decision = self.rank_decision
+        return np.ones(self.system.n_rows, dtype=bool) if decision is None else decision.keep
+
+    @property
     def redundant_rows(self) -> IntArray:
         """The constraint rows that are left out."""
-        decision = self.rank_decision
-        return np.flatnonzero([] if decision is None else ~decision.keep)
+        return np.flatnonzero(~self.is_kept)
 
     def _warn_of_doubt(self, decision: RankDecision) -> None:
         """Warn of an uncertain rank, and go over to Krylov steps where redundancy is "auto"."""
@@ -246,7 +250,7 @@ class ForwardDynamics:
             if best is None or not best.gain > least_gain:
                 break
             rows = dynamics.structure.rows
-            dynamics = dynamics.with_rows(np.sort(np.append(rows[rows != best.row], best.other)))
+            dynamics = dynamics.with_rows(np.sort(np.where(rows == best.row, best.other, rows)))
         return dynamics
 
     def with_rows(self, rows: IntArray) -> ForwardDynamics:
@@ -254,9 +258,9 @@ class ForwardDynamics:
 
         Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
         """
-        used, at, dynamics = self._prepared.own, self._analyzed_at, copy.copy(self)
-        prepared = used.with_rows(rows, at, self.options)
-        dynamics._prepared = preparation.for_threads(prepared)
+        prepared = self._prepared.own.with_rows(rows, self._analyzed_at, self.options)
+        dynamics = object.__new__(ForwardDynamics)
+        vars(dynamics).update(vars(self), _prepared=preparation.for_threads(prepared))
         return dynamics
 
     def run(self, function: Callable[[Evaluator], Result]) -> Result:
@@ -433,7 +437,7 @@ class Evaluation(SystemMotion):
         check_state(self.system, self.state)
         return super().joints
 
-    @cached_property
+    @property
     def _stabilization(self) -> FloatArray:
         """Baumgarte's terms; (0,) for nothing."""
         T = self.dynamics.baumgarte
@@ -478,12 +482,16 @@ class Evaluation(SystemMotion):
         assembler = self.assembled().assembler
         if assembler.violates_subgroup(self.state):
             return dynamics.unreduced.evaluate(self.state)._solve_errors(error)
-        right = np.zeros_like(assembler.right)
-        right[len(right) - len(assembler.rows) :] = -error[assembler.rows]
-        time = self.state.time
+        return self._solve_rows(-error[assembler.rows])
+
+    def _solve_rows(self, change: FloatArray) -> FloatArray:
+        """Return the least twists (n_bodies, 6) that change the rows in use, assembled, so."""
+        dynamics, time = self.dynamics, self.state.time
+        right = np.zeros(len(dynamics.evaluator.assembler.right))
+        right[len(right) - len(change) :] = change
         dynamics.run(lambda evaluator: evaluator.solve(right, time, CORRECTION_GOAL))
-        twists = np.empty((dynamics.system.n_bodies, 6))
-        assembler.native.to_user_order(twists, _NOTHING)
+        twists = np.empty(dynamics._shape)
+        dynamics.evaluator.assembler.native.to_user_order(twists, _NOTHING)
         return twists
 
     def acceleration(self) -> FloatArray:
@@ -524,22 +532,24 @@ class Evaluation(SystemMotion):
         decision = self.dynamics.rank_decision
         if decision is None or len(self.dynamics.evaluator.assembler.left_out.rows) == 0:
             return None
-        self.acceleration()
-        evaluator, n_rows = self.dynamics.evaluator, self.system.n_rows
+        if self.dynamics.evaluator.assembler.state is not self.state:
+            self.acceleration()  # makes the factors of this pose
+        evaluator = self.dynamics.evaluator
         assembler, (_, row) = evaluator.assembler, evaluator.smallest_pivot()
         rows, others = assembler.rows, assembler.left_out.rows
         is_dependent = ~decision.keep[others]
-        if row < 0 or not is_dependent.any() or assembler.violates_subgroup(self.state):
+        if row < 0 or assembler.violates_subgroup(self.state):
             return None
         assembler.violation()  # fills the rows left out
         length = assembler.native.row_lengths()
-        self._solve_errors(-np.eye(1, n_rows, row)[0])
-        index = int(np.argmax(np.abs(assembler.x[len(assembler.x) - len(rows) :] * length)))
-        row = int(rows[index])
-        self._solve_errors(-np.eye(1, n_rows, row)[0])
+        self._solve_rows((rows == row).astype(float))
+        index = int(np.abs(assembler.x[len(assembler.x) - len(rows) :] * length).argmax())
+        self._solve_rows((rows == rows[index]).astype(float))
         sine = assembler.native.sines(assembler.left_out.native) * is_dependent
-        best = int(np.argmax(sine))
-        return Exchange(row, int(others[best]), float(sine[best] * length[index]))
+        best = int(sine.argmax())
+        if not is_dependent[best]:
+            return None
+        return Exchange(int(rows[index]), int(others[best]), float(sine[best] * length[index]))
 
     def velocity_correction(self) -> FloatArray:
         """Return the change (n_bodies, 6) of least kinetic energy that corrects A v."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsebody.arrays import HtmlRepr, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.reductions import PlanarRows, Plane
+from sparsebody.dynamics.reductions import Plane, rows_in_plane
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.subgroups.classes import plane_normals
 from sparsebody.model.system import State, System
@@ -72,9 +72,8 @@ def generic_mobility_in_plane(system: System, state: State | None = None) -> Gen
     normals = plane_normals(system)
     if normals is None:
         return None
-    rows = PlanarRows(Plane(system, normals)).at(
-        consistent_state(system) if state is None else state
-    )
+    at = consistent_state(system) if state is None else state
+    rows = rows_in_plane(Plane(system, normals), at)
     if rows is None:
         return None
     bars = np.bincount(system.row_joint[rows[1] > 0.0], minlength=system.n_joints)

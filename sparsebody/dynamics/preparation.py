@@ -271,18 +271,18 @@ class Preparation:
         is_independent = np.zeros(before.system.n_rows, dtype=bool)
         is_independent[rows] = True
         structure = kkt_structure(before.system, is_independent, assembler.width)
-        is_left_out = np.zeros(len(is_independent), dtype=bool)
-        is_left_out[before.rows] = is_left_out[assembler.left_out.rows] = True
+        is_left_out = before.keep.copy()
+        is_left_out[assembler.left_out.rows] = True
+        is_left_out[rows] = False
         joints, choice = self.analyzed or (before.joints, self.choice)
         analyzed = joints, choice
-        if not np.array_equal(structure.joints, joints):
+        if structure.joints.tobytes() != joints.tobytes():
             names = choice.ordering, choice.factorization
             choice = choose_solver(structure.pattern, *names, state.position)
-        left_out = np.flatnonzero(is_left_out & ~is_independent)
-        assembler = assembler.with_rows(structure, left_out, choice.solver(options.threads))
-        keep = self.rank_decision.keep.copy()
-        keep[before.rows] = False
-        decision = replace(self.rank_decision, keep=keep | is_independent)
+        solver = choice.solver(options.threads)
+        assembler = assembler.with_rows(structure, is_left_out.nonzero()[0], solver)
+        keep = self.rank_decision.keep ^ before.keep | is_independent
+        decision = replace(self.rank_decision, keep=keep)
         others = self.reduced_bodies, self.history, analyzed
         evaluator = evaluators.direct_evaluator(assembler)
         return Preparation(evaluator, choice, structure, decision, *others)

@@ -19,9 +19,18 @@ from sparsebody._core import dynamics, factorization, model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics import assembler as assemblers
-from sparsebody.dynamics.assembler import Assembler, GeneralRows, ReactionTree, Solver, Table
+from sparsebody.dynamics.assembler import (
+    Assembler,
+    BlockOrder,
+    GeneralRows,
+    ReactionTree,
+    RowTables,
+    Solver,
+    Table,
+)
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.factorization import analyze, choose_factorization, krylov, unit_factors
+from sparsebody.factorization.unit_factors import BlockQRSymbolic
 from sparsebody.model import PointOnPlane, State, System
 from sparsebody.model.subgroups import Classes, Kind
 from sparsebody.model.subgroups.classes import KEEP_DIRECTIONS, THROUGH_POINT, GroundMotion
@@ -72,50 +81,48 @@ def planar_units(roots: FloatArray) -> FloatArray:
     return np.concatenate([roots, 1.0 / roots], axis=1)
 
 
-class PlanarRows:
-    """The parts within a plane of all constraint rows."""
+class PlanarRows(RowTables):
+    """The parts within a plane of constraint rows; bodies in elimination order, with units."""
 
-    def __init__(self, plane: Plane, threads: int = 1) -> None:
-        self.plane, self.system, self.threads = plane, plane.system, threads
-        self.terms = GeneralRows(plane.system, compiled=plane.is_line)
-
-    def table(self, bodies: IntArray, rows: IntArray) -> Table:
-        """Return the table of `rows` on `bodies`, both in this order; an evaluation fills it."""
-        return self.terms.table(bodies, rows, self.plane.anchor, 3)
+    def __init__(self, plane: Plane, bodies: IntArray, unit: FloatArray, threads: int = 1) -> None:
+        system, order = plane.system, np.append(bodies, -1)
+        super().__init__(system, bodies, plane.anchor, PlanarAssembler.width, plane.is_line)
+        self.system, self._threads = system, threads
+        self._bodies = {
+            "body": bodies.astype(np.uint32),
+            "gravity": plane.axes[-1, 1:] @ system.gravity,
+            "unit": unit[order],
+            "basis": plane.axes[order],
+            "n_coordinates": len(system.coordinates.joint),
+        }
 
     def evaluation(
-        self, bodies: IntArray, table: Table, unit: FloatArray, qr: factorization.BlockQR | None
+        self, table: Table, qr: factorization.BlockQR | None
     ) -> tuple[dynamics.PlanarEvaluation, FloatArray, FloatArray]:
         """Return a native evaluation, and the arrays b and x of its system [1 A'; A 0] x = b."""
-        system, order = self.system, np.append(bodies, -1)
-        right, x = (large_zeros(3 * len(bodies) + len(table.rows)) for _ in range(2))
-        evaluated = dynamics.PlanarEvaluation(
-            table.native,
-            qr,
-            body=bodies.astype(np.uint32),
-            gravity=self.plane.axes[-1, 1:] @ system.gravity,
-            unit=unit[order],
-            basis=self.plane.axes[order],
-            right=right,
-            x=x,
-            n_coordinates=len(system.coordinates.joint),
-        )
-        evaluated.threads = self.threads
-        evaluated.fill_rows_on_successors(table.native, assemblers.successor_frames(system))
+        system, native = self.system, table.native
+        n = 3 * system.n_bodies + len(table.rows)
+        right, x = large_zeros((2, n + -n % 8))[:, :n]  # both begin with a cache line
+        evaluated = dynamics.PlanarEvaluation(native, qr, right=right, x=x, **self._bodies)
+        evaluated.threads = self._threads
+        evaluated.fill_rows_on_successors(native, assemblers.successor_frames(system))
         return evaluated, right, x
 
-    def at(self, state: State) -> tuple[FloatArray, FloatArray] | None:
-        """Return rows (n_rows, 2, 3) for unit inertias and their norms; None off the plane."""
-        system, bodies = self.system, np.arange(self.system.n_bodies)
-        table = self.table(bodies, np.arange(system.n_rows))
-        unit = planar_units(np.ones((system.n_bodies, 2)))
-        evaluated, *_ = self.evaluation(bodies, table, unit, qr=None)
-        arrays: Any = (np.array(array, order="C") for array in assemblers.state_arrays(state)[:4])
-        terms = self.terms.at(state, None)
-        status = evaluated.assemble((*arrays, state.time), terms, assemblers.NO_TERMS.gamma)
-        if status != unit_factors.REGULAR:
-            return None
-        return table.values, np.sqrt(np.einsum("rsa,rsa->r", table.values, table.values))
+
+def rows_in_plane(
+    plane: Plane, state: State, threads: int = 1
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return all rows (n_rows, 2, 3) for unit inertias and their norms; None off the plane."""
+    system, bodies = plane.system, np.arange(plane.system.n_bodies)
+    planar = PlanarRows(plane, bodies, planar_units(np.ones((system.n_bodies, 2))), threads)
+    table = planar.table(np.arange(system.n_rows))
+    evaluated, *_ = planar.evaluation(table, qr=None)
+    arrays: Any = (np.array(array, order="C") for array in assemblers.state_arrays(state)[:4])
+    terms = GeneralRows(system, planar.general).at(state, None)
+    status = evaluated.assemble((*arrays, state.time), terms, assemblers.NO_TERMS.gamma)
+    if status != unit_factors.REGULAR:
+        return None
+    return table.values, np.sqrt(np.einsum("rsa,rsa->r", table.values, table.values))
 
 
 class RowSelection(NamedTuple):
@@ -126,34 +133,69 @@ class RowSelection(NamedTuple):
     tree: ReactionTree  # of the joints that exert the reactions outside of the freedoms
 
 
+class PlanarOrder(BlockOrder):
+    """Bodies and joints in elimination order, and what depends on that alone."""
+
+    tables: PlanarRows
+
+    def __init__(self, plane: Plane, structure: KKTStructure, solver: Solver) -> None:
+        n, self._made_for = structure.system.n_bodies, (solver.order, structure.joints)
+        duals, self.part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
+        ends = structure.pattern.ends[duals].ravel()
+        first = np.full(n + 1, ends.size)  # dual block of each primal one; the last is the world's
+        first[ends[::-1]] = np.arange(ends.size)[::-1]
+        bodies = np.argsort(first[:n], kind="stable")  # in the order in which dual ones meet them
+        tables = PlanarRows(plane, bodies, plane.unit, solver.threads)
+        super().__init__(structure, bodies, duals, tables)
+        self.own_duals = np.arange(len(duals), dtype=np.intp)
+
+    def fits(self, structure: KKTStructure, solver: Solver) -> bool:
+        """Tell whether it is the order of other rows of the same joints.
+
+        Parts depend on how many rows each joint has.
+        """
+        order, joints = self._made_for
+        is_whole = len(self.part_starts) == 1
+        return is_whole and solver.order is order and np.array_equal(structure.joints, joints)
+
+
 class PlanarAssembler(Assembler):
     """Three freedoms a body, in a plane."""
 
     width = 3
     native: dynamics.PlanarEvaluation
 
-    def __init__(self, plane: Plane, selection: RowSelection, solver: Solver) -> None:
+    def __init__(
+        self,
+        plane: Plane,
+        selection: RowSelection,
+        solver: Solver,
+        order: PlanarOrder | None = None,
+    ) -> None:
         self._arguments, structure = (plane, selection, solver), selection.structure
-        n = structure.system.n_bodies
-        planar = PlanarRows(plane, solver.threads)
-        duals, part_starts = unit_factors.dual_parts(structure.pattern, solver.order)
-        ends = structure.pattern.ends[duals].ravel()
-        first = np.full(n + 1, ends.size)  # dual block of each primal one; the last is the world's
-        first[ends[::-1]] = np.arange(ends.size)[::-1]
-        bodies = np.argsort(first[:n], kind="stable")  # in the order in which dual ones meet them
-        super().__init__(structure, bodies, duals, planar.terms)
-        self.reaction_tree = selection.tree
-        own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
+        self._order = order = order or PlanarOrder(plane, structure, solver)
+        super().__init__(structure, order)
+        self.reaction_tree, planar = selection.tree, order.tables
+        qr: factorization.BlockQR | None = None
         if solver.factorization == "block-qr":
-            self.symbolic = unit_factors.analyze_qr(self.pattern, own_order, part_starts)
+            self.symbolic = BlockQRSymbolic(self.pattern, order.own_duals, order.part_starts)
+            qr = self.symbolic.factors
         else:
-            self.symbolic = self._analyze(solver, own_order)
-        rows, self.normal = planar.table(bodies, self.rows), plane.axes[:-1, 0]
-        symbolic = self.symbolic
-        qr = symbolic.factors if isinstance(symbolic, unit_factors.BlockQRSymbolic) else None
-        self.native, self.right, self.x = planar.evaluation(bodies, rows, plane.unit, qr)
+            self.symbolic = self._analyze(solver, np.arange(self.pattern.n_blocks, dtype=np.intp))
+        rows, self.normal = planar.table(self.rows), plane.axes[:-1, 0]
+        self.native, self.right, self.x = planar.evaluation(rows, qr)
         self.values = rows.values
-        self._leave_out(planar.table(bodies, selection.left_out), self.native)
+        self._leave_out(planar.table(selection.left_out), self.native)
+
+    def with_rows(self, structure: KKTStructure, left_out: IntArray, solver: Solver) -> Assembler:
+        """Return an assembler that keeps and leaves out others of the same rows.
+
+        It shares what depends on the order alone.
+        """
+        plane, selection, _ = self._arguments
+        changed = selection._replace(structure=structure, left_out=left_out)
+        order = self._order if self._order.fits(structure, solver) else None
+        return PlanarAssembler(plane, changed, solver, order)
 
     def refine_by_qr(self, state: State, acceleration: FloatArray, multiplier: FloatArray) -> None:
         """Correct the newest solution, by QR, with residuals of 31 digits made from its state."""
@@ -262,7 +304,7 @@ def freedom_rows(
     """Return the rows at a state, on 3 freedoms of planar motion, else on 6; None off the plane."""
     if motion.normal is not None:  # planar
         plane = Plane(system, np.concatenate([motion.axis, motion.normal[None]]))
-        in_plane = PlanarRows(plane, threads).at(state)
+        in_plane = rows_in_plane(plane, state, threads)
         make: Callable[..., Assembler] = partial(PlanarAssembler, plane)
         return None if in_plane is None else FreedomRows(*in_plane, make, "planar motion")
     subgroups = Subgroups.of(system, motion, state)

@@ -284,17 +284,14 @@ def analyze_multifrontal(pattern: BlockPattern, order: IntArray) -> Multifrontal
 class BlockQRSymbolic(UnitSymbolic):
     """The layout of R, and the newest one; of an order only that of the dual blocks matters."""
 
-    order: IntArray  # (n_blocks,)
+    duals: IntArray  # (n_dual,) the dual blocks in elimination order
     part_starts: IntArray  # (n_parts + 1,), see dual_parts
     factors: native.BlockQR = field(init=False)
 
     def __post_init__(self) -> None:
-        pattern = self.pattern
-        duals = self.order[self.order >= pattern.n_primal] - pattern.n_primal
+        blocks = self.pattern.block_sizes, self.pattern.ends
         with _within_memory("block-qr", "another ordering, or the factorization cholmod"):
-            self.factors = native.BlockQR(
-                pattern.block_sizes, pattern.ends, duals, self.part_starts
-            )
+            self.factors = native.BlockQR(*blocks, self.duals, self.part_starts)
 
     def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
         """Factorize; a dual row that depends on others is returned, and no delta is taken."""
@@ -326,7 +323,8 @@ def analyze_qr(
     check_order(pattern, order)
     if part_starts is None:
         part_starts = np.zeros(1, dtype=np.intp)
-    return BlockQRSymbolic(pattern, np.asarray(order, dtype=np.intp), part_starts)
+    duals = order[order >= pattern.n_primal] - pattern.n_primal
+    return BlockQRSymbolic(pattern, np.asarray(duals, dtype=np.intp), part_starts)
 
 
 def dual_parts(pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS) -> InParts:

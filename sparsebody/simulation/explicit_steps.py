@@ -64,6 +64,7 @@ class LastStep(NamedTuple):
     pivot: Pivot  # the smallest at its end
     best_pivot: float  # largest of the smallest ones at ends of steps so far
     dropped: float  # violation of the rows left out, at its end
+    is_newest: bool  # whether the newest factors are those of its end, or of a near pose
 
 
 class ExplicitSteps:
@@ -188,7 +189,7 @@ class ExplicitSteps:
             *(state.time, times, keeps_all, limits),
             *pivots,
         )
-        n, self.starts_closed, best, before, last, dropped, (*arrays, a, _) = taken
+        n, self.starts_closed, best, before, last, dropped, is_newest, (*arrays, a, _) = taken
         self._most_tabulated = min(2 * n + 2, _MOST_TABULATED)
         if n == 0 and self._control is not None:
             self._control.raise_error()
@@ -196,7 +197,7 @@ class ExplicitSteps:
             return None
         assembler.renew()  # the newest assembly may be that of a further step, which failed
         states = States._make([*arrays, times[n - len(a) : n]])
-        return Ends(n, states, a), LastStep(before, Pivot(*last), best, dropped)
+        return Ends(n, states, a), LastStep(before, Pivot(*last), best, dropped, is_newest)
 
     def native(self, solver: ForwardDynamics) -> Native | None:
         """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""

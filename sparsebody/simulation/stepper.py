@@ -167,8 +167,7 @@ class RowChoice:
             self._note(Event(state.time, UNDETERMINED_BRANCH, message))
 
     def _use(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        before, after = (of.redundant_rows.tolist() for of in (self.dynamics, dynamics))
-        changed = sorted(set(before) ^ set(after))
+        changed = np.flatnonzero(dynamics.is_kept ^ self.dynamics.is_kept)
         self.dynamics = dynamics
         full_rank = max(dynamics.rank, self.watch.full_rank)
         self.watch = RankWatch(state, full_rank, left_at=self.watch.left_at)
@@ -616,6 +615,8 @@ class Stepper:
         ends, last = taken
         self._singular_distance, watch.sine, watch.best_sine = 0.0, last.pivot.sine, last.best_pivot
         self.state, self.acceleration = ends.states.at(-1), ends.acceleration[-1]
+        if last.is_newest:
+            rows.dynamics.evaluator.accept_assembled(self.state)
         self._rows.doubt(last.dropped)
         self._note_if_passed(last.pivot_before, last.pivot)
         return ends

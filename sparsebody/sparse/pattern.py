@@ -35,9 +35,10 @@ class BlockPattern:
             raise ShapeError(f"ends must be (n_dual, 2), got {self.ends.shape}")
         if len(self.ends) > len(self.block_sizes):
             raise ShapeError(f"{len(self.ends)} dual blocks, {len(self.block_sizes)} blocks in all")
-        if self.block_sizes.min(initial=1) < 1:
+        fewest, least, largest = kernels.pattern_bounds(self.block_sizes, self.ends)
+        if fewest < 1:
             raise ShapeError("every block needs at least one row")
-        if self.ends.min(initial=-1) < -1 or self.ends.max(initial=-1) >= self.n_primal:
+        if least < -1 or largest >= self.n_primal:
             raise ShapeError(f"ends must lie in -1 .. {self.n_primal - 1}")
 
     @property

@@ -48,18 +48,24 @@ def test_structs_go_over_as_tuples_of_arrays_that_own_their_memory():
 
 
 def test_an_object_that_keeps_arrays_takes_no_copies_of_them():
-    numbers, others = (
-        np.zeros(2, dtype=np.uint32),
-        (np.zeros((2, 3)), *np.zeros((3, 2), dtype=np.uint32)),
-    )
+    numbers, parameter = np.zeros(2, dtype=np.intp), np.zeros(2)
     before = sys.getrefcount(numbers)
-    table = dynamics.RowTable(numbers, numbers, numbers, *others, np.zeros((2, 2, 6)))
+    functions = model.TimeFunctions(numbers, numbers, parameter)
     assert sys.getrefcount(numbers) > before
-    del table
+    del functions
     assert sys.getrefcount(numbers) == before
-    for copied in (numbers.astype(np.uint8), np.repeat(numbers, 2)[::2]):
+    for copied in (numbers.astype(np.int32), np.repeat(numbers, 2)[::2]):
         with pytest.raises(TypeError):
-            dynamics.RowTable(copied, numbers, numbers, *others, np.zeros((2, 2, 6)))
+            model.TimeFunctions(copied, numbers, parameter)
+
+
+def test_arrays_that_belong_to_an_object_keep_it():
+    numbers, kinds = np.zeros(3, dtype=np.intp), np.zeros(1, dtype=np.uint32)
+    joints = numbers, np.array([[-1, 0]]), kinds, np.zeros((1, 3)), numbers.astype(np.uint32)
+    rows = dynamics.RowTable(np.arange(3), (*joints, np.zeros(1, dtype=np.intp)), 6).rows
+    assert rows.shape == (3, 2, 6)
+    rows[:] = 1.0
+    assert rows.sum() == 36.0
 
 
 def test_the_build_in_use_can_be_chosen_by_name():

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import pickle
 import warnings
 from dataclasses import replace
 from functools import cache
@@ -426,3 +427,22 @@ def test_an_exchange_of_rows_gains_what_their_gram_determinant_does(name, reduct
     assert relative_difference(exchanged(state).acceleration, dynamics(state).acceleration) < 1e-9
     difference = relative_difference(exchanged(state).joint_wrench, dynamics(state).joint_wrench)
     assert difference < 1e-8  # the smallest multipliers
+
+
+@pytest.mark.parametrize("name", ["bricard", "four-bar-torus"])
+@pytest.mark.parametrize("has_load", [False, True])
+def test_dynamics_with_other_rows_share_no_arrays_with_those_before(name, has_load):
+    mechanism = sb.build(name)
+    if has_load:
+        mechanism.add_joint_force("spring", next(iter(mechanism.joints)), stiffness=1.0)
+    system = mechanism.compile()
+    state = sb.consistent_state(system)
+    dynamics = sb.ForwardDynamics(system, state)
+    rows, best = dynamics.structure.rows, dynamics.evaluate(state).best_exchange()
+    exchanged = dynamics.with_rows(np.sort(np.where(rows == best.row, best.other, rows)))
+    alone = pickle.loads(pickle.dumps(exchanged))  # made anew
+    later = state.with_(time=1.0, velocity=0.5 * state.velocity)
+    acceleration, residual = dynamics.acceleration(state), dynamics.evaluator.dropped_residual()
+    np.testing.assert_array_equal(exchanged.acceleration(later), alone.acceleration(later))
+    assert dynamics.evaluator.dropped_residual() == residual
+    np.testing.assert_array_equal(dynamics.acceleration(state), acceleration)

@@ -7,7 +7,7 @@ from random_saddles import dense_solution, random_matrix, scaled_error
 
 import sparsebody as sb
 from sparsebody.factorization import unit_factors
-from sparsebody.factorization.unit_factors import BlockQRSymbolic, in_parts, safe_order
+from sparsebody.factorization.unit_factors import analyze_qr, in_parts, safe_order
 from sparsebody.ordering import order as ordered
 from sparsebody.sparse.elimination_tree import elimination, is_admissible
 
@@ -71,7 +71,7 @@ def test_qr_in_parts_solves_as_without(pattern, name, threads):
     matrix = random_matrix(np.random.default_rng(0), own)
     rhs = np.random.default_rng(1).normal(size=(own.n_rows, 1))
     natural = np.arange(own.n_blocks, dtype=np.intp)
-    symbolic, alone = (BlockQRSymbolic(own, natural, starts) for _ in range(2))
+    symbolic, alone = (analyze_qr(own, natural, starts) for _ in range(2))
     symbolic.factors.threads = threads
     x = symbolic.factorize(matrix).solve(rhs)
     assert scaled_error(matrix, x, dense_solution(matrix, rhs)) < 1e-9
@@ -90,7 +90,7 @@ def test_paths_are_factorized_from_both_ends():
     assert len(starts) == 3
     assert abs(starts[1] - n * 3 / 2) < 6
     both = np.concatenate([np.arange(pattern.n_primal), duals + pattern.n_primal])
-    alone = BlockQRSymbolic(pattern, order, np.zeros(1, dtype=np.intp))
-    fronts = (BlockQRSymbolic(pattern, both, starts), alone)
+    alone = analyze_qr(pattern, order, np.zeros(1, dtype=np.intp))
+    fronts = (analyze_qr(pattern, both, starts), alone)
     widths = [symbolic.factors.front_shapes()[:, 2].max() for symbolic in fronts]
     assert widths[0] <= widths[1]

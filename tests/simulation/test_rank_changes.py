@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import sparsebody as sb
+from sparsebody.dynamics.forward import Evaluation
 from sparsebody.errors import AccuracyWarning
 from sparsebody.model.gallery import build
 from sparsebody.simulation import StoppedSimulationError
@@ -391,3 +392,22 @@ def test_stiff_springs_are_named_where_steps_are_too_long_for_them():
         simulate(system, duration=1.0, step=1e-3)
     assert "dependent" not in str(stop.value)
     assert simulate(system, duration=0.1, step=1e-4).position_error.max() < 1e-12
+
+
+def test_rows_are_exchanged_by_the_factors_of_steps_as_by_new_ones(monkeypatch):
+    best_exchange, n = Evaluation.best_exchange, 0
+
+    def compared(evaluation):
+        nonlocal n
+        assembler = evaluation.dynamics.evaluator.assembler
+        is_factorized = assembler.state is evaluation.state
+        best = best_exchange(evaluation)
+        if is_factorized:
+            n += 1
+            assembler.state = None
+            assert best_exchange(evaluation) == best
+        return best
+
+    monkeypatch.setattr(Evaluation, "best_exchange", compared)
+    simulate(sb.build("four-bar-torus").compile(), duration=0.5, step=2e-3)
+    assert n > 0
