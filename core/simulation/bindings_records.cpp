@@ -25,8 +25,11 @@ void bind_simulation_records(nb::module_& m) {
   def<"add(step, time, bodies, acceleration)">(errors, &StepErrors::add, "Add a state as a sample of a pair.");
   def<"restart()">(errors, &StepErrors::restart, "Discard the unfinished pair.");
   def<"largest(end)">(errors, &StepErrors::largest, "The largest error of a pose, and the largest displacement.");
-  def<"memory()">(errors, &StepErrors::memory, "Both errors, size, next step and time (2 n + 3,).");
+  def<"memory()">(errors, &StepErrors::memory, "Both errors, the difference, size, next step and time (3 n + 3,).");
   def<"resume(memory)">(errors, &StepErrors::resume, "Go on from a memory.");
+  def<"n_samples()">(errors, &StepErrors::n_samples, "Of the pair under way.");
+  def<"set_difference(difference)">(errors, &StepErrors::set_difference,
+                                    "Set errors (n,) of accelerations by joints that are not rigid, from here on.");
   errors.def_ro("next_step", &StepErrors::next_step, "The first step that is in a pair again.");
 }
 

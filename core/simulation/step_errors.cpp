@@ -86,7 +86,7 @@ Turning turning(const StepSample& start, const StepSample& middle, const StepSam
 }
 
 StepErrors::StepErrors(View<const double, 2> weight, View<const double> mass, const model::BodyMotions& first, double time)
-    : weight_(weight), mass_(mass), first_(poses_of(first)), begin_(time), seen_(time), error_(mass.size()), rate_error_(mass.size()) {}
+    : weight_(weight), mass_(mass), first_(poses_of(first)), begin_(time), seen_(time), error_(mass.size()), rate_error_(mass.size()), difference_(mass.size()) {}
 
 void StepErrors::add(Index step, double time, const model::BodyMotions& bodies, View<const double, 2> acceleration) {
   if (step < next_step) return;
@@ -110,7 +110,7 @@ void StepErrors::grow(double duration, double h) {
   const PairErrors of_pair = defects(start, middle, end, weight_);
   const auto [omega, kappa] = turning(start, middle, end, weight_, mass_, end.time - begin_, duration);
   for (std::size_t i = 0; i < error_.size(); ++i) {
-    const double error = of_pair.pose[i] * duration / h, rate_error = of_pair.rate[i] * duration / h;
+    const double error = of_pair.pose[i] * duration / h, rate_error = of_pair.rate[i] * duration / h + duration * difference_[i];
     const double decay = larger_number(duration * omega[i], least_decay);
     const double mean = -std::expm1(-decay) / decay;  // of exp(-omega t)
     const double u = rate_error_[i], growth = duration * kappa * error_[i];
@@ -133,18 +133,17 @@ double StepErrors::displacement(View<const double, 2> poses) const {
 }
 
 Array<double> StepErrors::memory() const {
-  const Index n = mass_.size();
-  auto memory = Array<double>::uninitialized({2 * n + 3});
-  std::copy(error_.begin(), error_.end(), memory.begin());
-  std::copy(rate_error_.begin(), rate_error_.end(), memory.begin() + n);
-  memory[2 * n] = size_, memory[2 * n + 1] = double(next_step), memory[2 * n + 2] = seen_;
+  Array<double> memory(3 * mass_.size() + 3);
+  double* to = memory.data();
+  for (const auto* part : {&error_, &rate_error_, &difference_}) to = std::copy(part->begin(), part->end(), to);
+  to[0] = size_, to[1] = double(next_step), to[2] = seen_;
   return memory;
 }
 
 void StepErrors::resume(View<const double> memory) {
-  const Index n = mass_.size();
-  error_.assign(memory.begin(), memory.begin() + n), rate_error_.assign(memory.begin() + n, memory.begin() + 2 * n);
-  size_ = memory[2 * n], next_step = Index(memory[2 * n + 1]), seen_ = memory[2 * n + 2];
+  const double* from = memory.data();
+  for (auto* part : {&error_, &rate_error_, &difference_}) part->assign(from, from + mass_.size()), from += mass_.size();
+  size_ = from[0], next_step = Index(from[1]), seen_ = from[2];
   restart();
 }
 

@@ -40,11 +40,14 @@ class StepErrors {
   void restart() { samples_.clear(); }
   // The largest error of a pose, and the largest displacement up to a state [m].
   std::pair<double, double> largest(const model::BodyMotions& end) const;
-  // What `resume` needs, without an unfinished pair: (2 n + 3,) both errors, size, next step, and time.
+  // What `resume` needs, without an unfinished pair: (3 n + 3,) both errors, the difference, size, next step, and time.
   Array<double> memory() const;
   void resume(View<const double> memory);
 
   Index next_step = 0;  // the first one that is in a pair again
+  Index n_samples() const { return Index(samples_.size()); }  // of the pair under way
+  // Sets how much accelerations differ from those of the motion that is meant (n,), as joints are not rigid.
+  void set_difference(View<const double> difference) { difference_.assign(difference.begin(), difference.end()); }
 
  private:
   struct Sample {
@@ -62,7 +65,7 @@ class StepErrors {
   Array<double, 2> first_;
   std::vector<Sample> samples_;  // of the pair under way
   double begin_, seen_;          // when the motion began; up to where errors are added
-  std::vector<double> error_, rate_error_;
+  std::vector<double> error_, rate_error_, difference_;
   double size_ = 0.0;  // the largest displacement at the ends of pairs
 };
 

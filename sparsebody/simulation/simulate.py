@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from sparsebody.errors import (
 from sparsebody.model.system import State, States, System, check_state
 from sparsebody.simulation import callbacks, trajectory_files
 from sparsebody.simulation.callbacks import Control, EventFinder, EventFunction, Report
+from sparsebody.simulation.compliance_errors import rigid_differences
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.integrators import (
@@ -61,7 +63,7 @@ from sparsebody.simulation.outer_steppers import (
     is_singular,
 )
 from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed, closed_start
-from sparsebody.simulation.step_errors import StepErrors
+from sparsebody.simulation.step_errors import End, StepErrors
 from sparsebody.simulation.stepper import UNDETERMINED_BRANCH, Stepper
 from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, row_size
 from sparsebody.simulation.trajectory import (
@@ -344,7 +346,7 @@ class Run:
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
         self._errors: StepErrors | None = None  # None for adaptive steps, and a single one
         # What StepErrors goes on from: nothing up to the first state
-        self._earlier_errors = np.append(np.zeros(2 * system.n_bodies + 2), state.time)
+        self._earlier_errors = StepErrors(system, state).memory
 
     @property
     def checkpoint_size(self) -> int:
@@ -523,6 +525,8 @@ class Run:
         if not options.is_adaptive and n_steps > 1:
             self._errors = StepErrors(self._system, self.problem.state)
             self._errors.resume(self._earlier_errors)
+            if self._is_near_rigid and self.problem.control is None and not len(self._system.elastic):
+                self._errors.rigid_differences = self._rigid_differences
         while self._step < n_steps:
             self._look_at_errors()
             if not self._take_steps(n_steps):
@@ -597,15 +601,33 @@ class Run:
 
     def _note_branches(self) -> None:
         """Note that implicit steps, which decide on no rows, start at a singular pose."""
-        options, n_rows = self._options, self._system.n_rows
-        is_implicit = isinstance(INTEGRATORS.get(options.method), ImplicitIntegrator)
-        is_rigid = is_implicit and options.compliance is None and not self._is_shared
-        if not is_rigid or n_rows > _MOST_ROWS_OF_START:
+        if self._options.method == "auto" or not self._is_near_rigid:
             return
         with suppress(SparsebodyError):  # implicit steps need no choice of rows
-            dynamics = prepared_dynamics(self.problem)
-            if is_singular(dynamics, self._state, options.step):
+            if is_singular(self._rigid, self._state, self._options.step):
                 self._note(Event(self._state.time, UNDETERMINED_BRANCH, SINGULAR_START))
+
+    @cached_property
+    def _rigid(self) -> ForwardDynamics:
+        """The dynamics with rigid joints, where implicit steps give them a compliance."""
+        return prepared_dynamics(self.problem)
+
+    @property
+    def _is_near_rigid(self) -> bool:
+        """Whether steps may give rigid joints a compliance, and a rank analysis is no effort."""
+        options = self._options
+        integrator = INTEGRATORS.get(options.method)  # None of "auto"
+        is_implicit = integrator is None or isinstance(integrator, ImplicitIntegrator)
+        is_alone = options.compliance is None and not self._is_shared
+        return is_implicit and is_alone and self._system.n_rows <= _MOST_ROWS_OF_START
+
+    def _rigid_differences(self, ends: list[End]) -> FloatArray | None:
+        """Return those of `compliance_errors`; None where joints are rigid, or a pose singular."""
+        if self.stepper.multiplier_at(ends[-1].state.time) is None:
+            return None
+        with suppress(SparsebodyError):
+            return rigid_differences(self._rigid, ends)
+        return None
 
     def _look_at_errors(self) -> None:
         """Add the state to the pairs of StepErrors."""

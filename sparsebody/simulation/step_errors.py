@@ -20,11 +20,16 @@ lead away from where it was. So the errors e of poses and u of rates are
 omega body by body, kappa = <y_2'' - y_0'', y_2 - y_0> / |y_2 - y_0|^2 of the whole mechanism where
 the motion speeds up, pairs resolve it, and no jerk explains it, with omega = 0; zero elsewhere.
 Defects are computed for some pairs of steps only, and stand for all steps since the pair before.
+Where implicit steps give rigid joints a compliance, the difference that it makes to accelerations
+is an error of rates, too: see `compliance_errors`.
 
 References
 ----------
 Davis and Rabinowitz (1984), Methods of Numerical Integration, chapter 2.
 """
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +37,17 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State, System, body_arrays
 
+_PAIR = 3  # ends of two steps
 _LEAST_MOTION = 1e-4  # of the mechanism's size
+# Steps to the first comparison with rigid joints, and most between two
+_FIRST_LOOK, _LONGEST_WAIT = 16, 1024
+
+
+class End(NamedTuple):
+    """A state that a pair has, and its acceleration (n_bodies, 6)."""
+
+    state: State
+    acceleration: FloatArray
 
 
 class StepErrors:
@@ -49,6 +64,11 @@ class StepErrors:
         poses = body_arrays(system, state)
         self._native = simulation.StepErrors(weight, system.mass, poses, state.time)
         self._least_size = _LEAST_MOTION * system.typical_length
+        self._weight, self._n_bodies = weight, system.n_bodies
+        # Of y'' (3, n_bodies, 7) at the ends of a pair, from those of rigid joints; None if all are
+        self.rigid_differences: Callable[[list[End]], FloatArray | None] | None = None
+        self._pair: list[End] = []
+        self._next_look = _FIRST_LOOK
 
     @property
     def next_step(self) -> int:
@@ -57,22 +77,40 @@ class StepErrors:
 
     def add(self, step: int, state: State, acceleration: FloatArray) -> None:
         """Add a state in a step, or at its end, as a sample of a pair."""
-        if step >= self.next_step:
-            poses = state.position, state.orientation, state.velocity
-            self._native.add(step, state.time, poses, acceleration)
+        if step < self.next_step:
+            return
+        native = self._native
+        if self.rigid_differences is not None and step >= self._next_look:
+            self._pair = [*self._pair, End(state, acceleration)][-1 - native.n_samples() :]
+            if len(self._pair) == _PAIR:
+                native.set_difference(self._lasting(self.rigid_differences(self._pair)))
+                self._next_look, self._pair = step + min(step, _LONGEST_WAIT), []
+        native.add(step, state.time, (state.position, state.orientation, state.velocity), acceleration)
+
+    def _lasting(self, differences: FloatArray | None) -> FloatArray:
+        """Return how large differences (3, n_bodies, 7) are at least, without vibrations."""
+        if differences is None:
+            return np.zeros(self._n_bodies)
+        mean = differences.mean(axis=0)
+        size, *spread = np.sqrt(
+            np.einsum("kna,na->kn", np.concatenate([mean[None], differences - mean]) ** 2, self._weight)
+        )
+        return np.maximum(size - np.max(spread, axis=0), 0.0)
 
     def restart(self) -> None:
         """Discard the unfinished pair: the motion does not continue from its newest state."""
         self._native.restart()
+        self._pair = []
 
     @property
     def memory(self) -> FloatArray:
-        """Return what `resume` needs (2 n_bodies + 3,); an unfinished pair is left out."""
-        return self._native.memory()
+        """Return what `resume` needs (3 n_bodies + 4,); an unfinished pair is left out."""
+        return np.append(self._native.memory(), self._next_look)
 
     def resume(self, memory: FloatArray) -> None:
         """Go on with the errors of the steps before a checkpoint."""
-        self._native.resume(memory)
+        self._native.resume(memory[:-1])
+        self._next_look, self._pair = int(memory[-1]), []
 
     def relative_to_motion(self, end: State) -> tuple[float, bool]:
         """Return the error up to a state over the largest displacement, and whether that is small.

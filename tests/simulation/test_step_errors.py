@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from linkages import one_body
+from random_mechanisms import copied
 
 import sparsebody as sb
 from sparsebody._core import simulation
@@ -133,13 +134,29 @@ def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
     assert 50 < len(seen) < 0.005 * 20000
 
 
-def test_a_loss_of_energy_tells_of_errors_that_the_estimate_misses():
-    system, options = sb.build("four-bar").compile(), {"duration": 0.5, "step": 0.0125}
+def test_a_loss_of_energy_tells_of_errors_that_the_estimate_takes_for_small():
+    system, options = sb.build("five-bar-array").compile(), {"duration": 0.5, "step": 0.02}
     exact = sb.simulate(system, **options, method="rk4").position
-    with pytest.warns(EnergyWarning, match="of 'four-bar' fell by 0.5% of what moves"):
-        run = sb.simulate(system, **options, method="generalized-alpha")
+    with pytest.warns(EnergyWarning, match="of 'five-bar-array' fell by 0.6% of what moves"):
+        run = sb.simulate(system, **options, method="generalized-alpha-2")
     assert run.estimated_error < 0.0025
-    assert np.abs(run.position - exact).max() > 0.005 * np.abs(exact - exact[0]).max()
+    assert np.abs(run.position - exact).max() > 0.001 * np.abs(exact - exact[0]).max()
+
+
+@pytest.mark.parametrize(("ratio", "n_steps"), [(1e8, 400), (1e8, 100), (1.0, 400)])
+def test_what_the_compliance_of_heavily_loaded_joints_does_is_an_error(ratio, n_steps):
+    """A heavy body opens joints by 1e-7 m, and light ones on both sides go wrong by 3 %."""
+    masses = np.ones(40)
+    masses[20] = ratio
+    system, end = copied(sb.build("four-bar-torus"), masses=masses).compile(), 0.8
+    exact = sb.simulate(system, duration=end, step=1e-3, method="rk4").position
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always")
+        run = sb.simulate(system, duration=end, step=end / n_steps, method="generalized-alpha")
+    size = np.linalg.norm(exact - exact[0], axis=-1).max()
+    error = np.linalg.norm(run.position[-1] - exact[-1], axis=-1).max() / size
+    assert error / 8.0 < run.estimated_error < 4.0 * error
+    assert [doubt.category for doubt in doubts] == [AccuracyWarning] * (ratio > 1.0)
 
 
 def test_errors_before_an_interruption_are_told_at_the_end(tmp_path):
