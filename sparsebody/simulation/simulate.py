@@ -525,7 +525,11 @@ class Run:
         if not options.is_adaptive and n_steps > 1:
             self._errors = StepErrors(self._system, self.problem.state)
             self._errors.resume(self._earlier_errors)
-            if self._is_near_rigid and self.problem.control is None and not len(self._system.elastic):
+            if (
+                self._is_near_rigid
+                and self.problem.control is None
+                and not len(self._system.elastic)
+            ):
                 self._errors.rigid_differences = self._rigid_differences
         while self._step < n_steps:
             self._look_at_errors()

@@ -85,7 +85,9 @@ class StepErrors:
             if len(self._pair) == _PAIR:
                 native.set_difference(self._lasting(self.rigid_differences(self._pair)))
                 self._next_look, self._pair = step + min(step, _LONGEST_WAIT), []
-        native.add(step, state.time, (state.position, state.orientation, state.velocity), acceleration)
+        native.add(
+            step, state.time, (state.position, state.orientation, state.velocity), acceleration
+        )
 
     def _lasting(self, differences: FloatArray | None) -> FloatArray:
         """Return how large differences (3, n_bodies, 7) are at least, without vibrations."""
@@ -93,7 +95,9 @@ class StepErrors:
             return np.zeros(self._n_bodies)
         mean = differences.mean(axis=0)
         size, *spread = np.sqrt(
-            np.einsum("kna,na->kn", np.concatenate([mean[None], differences - mean]) ** 2, self._weight)
+            np.einsum(
+                "kna,na->kn", np.concatenate([mean[None], differences - mean]) ** 2, self._weight
+            )
         )
         return np.maximum(size - np.max(spread, axis=0), 0.0)
 
