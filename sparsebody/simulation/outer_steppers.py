@@ -119,7 +119,7 @@ class AutoStepper(OuterStepper):
     """
 
     def __init__(self, problem: Problem, dynamics: ForwardDynamics) -> None:
-        self._problem, self._dynamics = problem, dynamics
+        self._problem, self.dynamics = problem, dynamics
         self._note, self._step = problem.note, problem.options.step
         self._slow_events = 0.0  # decayed count in explicit steps
         self._n_steps, self._n_regular, self._n_switches = 0, 0, 0  # implicit ones since; of all
@@ -175,10 +175,10 @@ class AutoStepper(OuterStepper):
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
-        rate = fastest_spring(self._dynamics.system, state)
+        rate = fastest_spring(self.dynamics.system, state)
         if rate * self._step > _STIFF_RATE:
             self._switch(state, f"a spring or damper with a rate of {rate:.1e}/s is stiff")
-        elif is_singular(self._dynamics, state, self._step):
+        elif is_singular(self.dynamics, state, self._step):
             self._switch(state, SINGULAR_START)
         else:
             self._inner.start(state)
@@ -233,7 +233,7 @@ class AutoStepper(OuterStepper):
             self._slow_events += is_slow and not event.message.endswith(EXCHANGE)
             self._note(event)
 
-        return Stepper(replace(self._problem, note=note), self._dynamics)
+        return Stepper(replace(self._problem, note=note), self.dynamics)
 
     def _look_for_regular_poses(self) -> None:
         """Take explicit steps again where poses have been regular for long."""
@@ -241,7 +241,7 @@ class AutoStepper(OuterStepper):
         looks, early = divmod(self._n_steps, _CHECK_INTERVAL)
         if early or (self._n_regular == 0 and looks & (looks - 1)):  # a search costs many steps
             return
-        regular = regular_near(self._dynamics, self._inner.state, self._step)
+        regular = regular_near(self.dynamics, self._inner.state, self._step)
         self._n_regular = 0 if regular is None else self._n_regular + 1
         if regular is None or self._n_regular < 1 << self._n_switches:
             return

@@ -614,7 +614,12 @@ class Run:
     @cached_property
     def _rigid(self) -> ForwardDynamics:
         """The dynamics with rigid joints, where implicit steps give them a compliance."""
-        return prepared_dynamics(self.problem)
+        stepper = self.stepper
+        return (
+            stepper.dynamics
+            if isinstance(stepper, AutoStepper)
+            else prepared_dynamics(self.problem)
+        )
 
     @property
     def _is_near_rigid(self) -> bool:
