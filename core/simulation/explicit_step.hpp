@@ -24,7 +24,8 @@
 namespace sparsebody::simulation {
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is accepted
-inline constexpr double largest_residual_by_factors = 1e-9;  // the same by factors of a near pose
+// The same by factors of a near pose, at stages and at the end of a step.
+inline constexpr double largest_stage_residual = 1e-9, largest_end_residual = 1e-12;
 inline constexpr double slow_convergence = 0.1;      // contraction of an error beyond which factors are made anew
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
 inline constexpr double stage_tolerance = 100.0;         // tolerances of positions at stages before the end of a step
@@ -60,10 +61,11 @@ struct SpatialQR {
     to_user_order(acceleration, multiplier);
     return {status, {residuals.last, is_last_resort && residuals.first > rough ? residuals.first : 0.0}};
   }
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool to_rounding, View<double, 2> acceleration,
+                                         View<double> multiplier) {
     const Index status = assemble(in);
     if (status != BlockQR::regular) return {status, {}};
-    const BlockQR::Residuals residuals = qr.solve(system.rows(), system.system.right, false, system.solution.x());
+    const BlockQR::Residuals residuals = qr.solve(system.rows(), system.system.right, to_rounding, system.solution.x());
     to_user_order(acceleration, multiplier);
     return {status, {residuals.last, 0.0}};
   }
@@ -239,9 +241,7 @@ class ExplicitSteps {
     curves_.move({none, 1}, {none, 1}, h, s.position, s.orientation, twists_);
     to_time(from, 0, 1.0);
     put_back(s);
-    if (!close_pose(s, false, true)) return failed();
-    close_velocity(s, true, end);
-    if (!complete(s, 0, true, end)) return failed();
+    if (!close(s, false, true, end) || !complete(s, 0, true, true, end)) return failed();
     finish(s, end);
     return end;
   }
@@ -259,15 +259,11 @@ class ExplicitSteps {
     for (Index k = 0; k < n_stages; ++k) {
       const bool is_end = k + 1 == n_stages, is_closed = closes_stages || is_end;
       const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
-      const bool is_there = closes_stages && is_near && std::ranges::equal(tableau.pose[k], tableau.pose[k - 1]);
-      curves_.move(tableau.pose[k], tableau.rate[k], tableau.node[k] * h, is_there ? trial_.position : s.position,
-                   is_there ? trial_.orientation : s.orientation, s.velocity);
+      curves_.move(tableau.pose[k], tableau.rate[k], tableau.node[k] * h, s.position, s.orientation, s.velocity);
       to_time(from, k, tableau.node[k]);
       put_back(s);
-      if (is_there) fill_errors(s.bodies(), {}, velocity_error_);
-      else if (is_closed && !close_pose(s, is_near, tableau.node[k] > last_node)) return failed();
-      if (is_closed) close_velocity(s, is_end, end);
-      if (!complete(s, k, is_closed, end)) return failed();
+      if (is_closed && !close(s, is_near, is_end, end)) return failed();
+      if (!complete(s, k, is_closed, is_end, end)) return failed();
       follow_pivots();
       if (!is_end) curves_.add(s.bodies(), s.acceleration);
     }
@@ -404,25 +400,36 @@ class ExplicitSteps {
     const double error = local_error(from, end, curves_.fifth_difference(end.bodies(), end.acceleration, h), h);
     return !(std::pow(change, 4) <= error);
   }
+  // Projects a state onto the constraints; false if that fails. Factors are made anew unless the newest ones are of a near
+  // pose.
+  bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
+    if (!is_near && !refactorize(s)) return false;
+    if (!close_pose(s, is_end, !is_near)) return false;
+    close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
+    if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
+    return true;
+  }
   bool refactorize(const StageState& s) {
     ++n_factorizations;
     return factorize(e_, input(s));
   }
   // Fills the accelerations and the smallest pivot of the k-th stage, and keeps it if stages are kept; whether they are accurate.
   // By the newest factors, those of a near pose, of stages that were closed.
-  bool complete(StageState& s, Index k, bool is_closed, StepEnd& end) {
-    if (!fill_acceleration(s, k, is_closed)) return false;
+  bool complete(StageState& s, Index k, bool is_closed, bool is_end, StepEnd& end) {
+    if (!fill_acceleration(s, k, is_closed, is_end)) return false;
     s.pivot = smallest();
     if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     return true;
   }
-  bool fill_acceleration(StageState& s, Index k, bool has_factors) {
+  bool fill_acceleration(StageState& s, Index k, bool has_factors, bool is_end) {
     ++n_evaluations;
     EvaluationInput in = input(s);
     if (!fill_loads(s)) return false;
     in.load = load_.view();
     const View<double> multiplier = keeps_stages_ ? multipliers_.view()[k] : View<double>();
-    const bool is_done = has_factors && is_accurate(e_.accelerate_by_factors(in, s.acceleration.view(), multiplier), largest_residual_by_factors);
+    const bool to_rounding = is_end || keeps_stages_;
+    const bool is_done = has_factors && is_accurate(e_.accelerate_by_factors(in, to_rounding, s.acceleration.view(), multiplier),
+                                                    to_rounding ? largest_end_residual : largest_stage_residual);
     if (!is_done) {
       ++n_factorizations;
       if (!is_accurate(e_.accelerate(in, s.acceleration.view(), multiplier), largest_residual)) return false;
@@ -493,13 +500,10 @@ class ExplicitSteps {
     correct(e_, right_, independent_rows_.size());
     e_.to_user_order(twists_.view(), {});
   }
-  // Newton's method on delta = 0, least in the metric of the inertias; false if that fails. Factors are made anew unless the
-  // newest ones are of a near pose. Sets velocity_error_ at the pose found. The ratio is the largest |delta_k| / tolerance_k of
-  // independent rows; then the others must be closed as well.
-  bool close_pose(StageState& s, bool is_near, bool is_at_end) {
-    if (!is_near && !refactorize(s)) return false;
-    const double n_tolerances = is_at_end ? 1.0 : stage_tolerance;
-    bool has_own_factors = !is_near;
+  // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
+  // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
+  bool close_pose(StageState& s, bool is_end, bool has_own_factors) {
+    const double n_tolerances = is_end ? 1.0 : stage_tolerance;
     fill_errors(s.bodies(), delta_, {});
     double ratio = in_tolerances(delta_);
     bool has_moved = false;
@@ -517,7 +521,8 @@ class ExplicitSteps {
         has_own_factors = true;
         continue;
       }
-      if (!has_moved || trial_ratio > rounded_ratio) contraction_ = trial_ratio / ratio;
+      if (!has_moved) contraction_ = trial_ratio / ratio;
+      else if (is_end || trial_ratio > rounded_ratio) contraction_ = std::max(contraction_, trial_ratio / ratio);
       has_moved = true;
       const bool is_slow = trial_ratio > rounded_ratio && trial_ratio > slow_convergence * ratio;
       std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
@@ -528,10 +533,6 @@ class ExplicitSteps {
     }
     if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
     return largest(delta_, inverse_tolerance_.view()) <= closed_ratio;
-  }
-  void close_velocity(StageState& s, bool is_end, StepEnd& end) {
-    close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
-    if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
   }
   // Corrects the velocity until |T' v_J| is below n_tolerances, times the speed. The factors are expected to reduce it by
   // the ratio contraction_ by which they reduced the position errors.
