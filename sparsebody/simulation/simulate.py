@@ -346,7 +346,7 @@ class Run:
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
         self._errors: StepErrors | None = None  # None for adaptive steps, and a single one
         # What StepErrors goes on from: nothing up to the first state
-        self._earlier_errors = StepErrors(system, state).memory
+        self._earlier_errors = np.append(np.zeros(3 * system.n_bodies + 2), [state.time, 0.0])
 
     @property
     def checkpoint_size(self) -> int:

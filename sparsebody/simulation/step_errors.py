@@ -114,7 +114,7 @@ class StepErrors:
     def resume(self, memory: FloatArray) -> None:
         """Go on with the errors of the steps before a checkpoint."""
         self._native.resume(memory[:-1])
-        self._next_look, self._pair = int(memory[-1]), []
+        self._next_look, self._pair = max(_FIRST_LOOK, int(memory[-1])), []
 
     def relative_to_motion(self, end: State) -> tuple[float, bool]:
         """Return the error up to a state over the largest displacement, and whether that is small.
