@@ -3,8 +3,8 @@
 `python -m benchmarks.steps [CASE ...]` moves mechanisms in steps of 2 ms by "auto" and writes the
 CPU time of a step without and with its record, and of its parts [us]; how many of them it has; and
 its time over that of these parts alone, the median of several. Parts of explicit steps are
-evaluations, the compiled pass of `ForwardDynamics`, and factorizations besides; those of implicit
-ones iterations, that is residuals and a solution, and factorizations.
+evaluations, the compiled pass of `ForwardDynamics`, and factorizations beyond one for each; those
+of implicit ones iterations, that is residuals and a solution, and factorizations.
 """
 
 import warnings

@@ -4,7 +4,8 @@
 // Stages stay open, off the constraints by errors of their order, except near singular poses, where accelerations of open
 // states grow as the inverse distance, unlike those of closed ones: there the stages are closed as well. A state is closed
 // pose first, by Newton steps with the factors of the open pose, or of the stage before at the same time, as long as these
-// do, then velocity, both least in the metric of the inertias; then comes an evaluation of the closed state.
+// do, then velocity, both least in the metric of the inertias; then comes an evaluation of the closed state by the same
+// factors, refined.
 #pragma once
 
 #include <algorithm>
