@@ -151,12 +151,11 @@ struct PlanarEvaluation {
     to_user_order(acceleration, multiplier);
     return {status, {.residual = residuals.last}};
   }
-  // The same by the newest factors, of a near pose, with residuals of rounding or some that suffice.
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool to_rounding, View<double, 2> acceleration,
-                                         View<double> multiplier) {
+  // The same by the newest factors, of a near pose, refined to rounding.
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
     const Index status = assemble(in);
     if (status != BlockQR::regular) return {status, {}};
-    const BlockQR::Residuals residuals = qr->solve(rows(), system.right, to_rounding, x);
+    const BlockQR::Residuals residuals = qr->solve(rows(), system.right, true, x);
     to_user_order(acceleration, multiplier);
     return {status, {.residual = residuals.last}};
   }

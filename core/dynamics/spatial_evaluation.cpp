@@ -306,11 +306,11 @@ EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<d
   return {status, refinement};
 }
 
-EvaluationResult SpatialEvaluation::accelerate_by_factors(const EvaluationInput& in, bool to_rounding,
+EvaluationResult SpatialEvaluation::accelerate_by_factors(const EvaluationInput& in,
                                                           View<double, 2> acceleration, View<double> multiplier) {
   const Index status = assemble(in);
   if (status != block_ldl::regular) return {status, {}};
-  const Refinement refinement = solve(system.right, to_rounding ? 0.0 : sufficient_residual, false);
+  const Refinement refinement = solve(system.right, 0.0, false);
   to_user_order(acceleration, multiplier);
   return {status, refinement};
 }
@@ -441,11 +441,11 @@ EvaluationResult ReducedEvaluation::accelerate(const EvaluationInput& in, View<d
   return {status, refinement};
 }
 
-EvaluationResult ReducedEvaluation::accelerate_by_factors(const EvaluationInput& in, bool to_rounding,
+EvaluationResult ReducedEvaluation::accelerate_by_factors(const EvaluationInput& in,
                                                           View<double, 2> acceleration, View<double> multiplier) {
   const Index status = assemble(in);
   if (status != block_ldl::regular) return {status, {}};
-  const Refinement refinement = solve(reduced.system.right, to_rounding ? 0.0 : sufficient_residual, false);
+  const Refinement refinement = solve(reduced.system.right, 0.0, false);
   to_user_order(acceleration, multiplier);
   return {status, refinement};
 }

@@ -25,12 +25,10 @@
 namespace sparsebody::simulation {
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is accepted
-// The same by factors of a near pose, at stages and at the end of a step.
-inline constexpr double largest_stage_residual = 1e-9, largest_end_residual = 1e-12;
+inline constexpr double largest_residual_by_factors = 1e-12;  // the same by factors of a near pose
 inline constexpr double slow_convergence = 0.1;      // contraction of an error beyond which factors are made anew
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
-inline constexpr double stage_tolerance = 100.0;         // tolerances of positions at stages before the end of a step
-inline constexpr double stage_velocity_tolerance = 1e3;  // the same of velocities, times the velocity
+inline constexpr double stage_velocity_tolerance = 1e3;  // the same at stages before the end of a step
 inline constexpr double closed_ratio = 1e6;          // of a position error to its tolerance; a larger one means that rows are missing
 inline constexpr double rounded_ratio = 100.0;       // the same, below which corrections stop helping
 inline constexpr int most_corrections = 8;
@@ -62,11 +60,10 @@ struct SpatialQR {
     to_user_order(acceleration, multiplier);
     return {status, {residuals.last, is_last_resort && residuals.first > rough ? residuals.first : 0.0}};
   }
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool to_rounding, View<double, 2> acceleration,
-                                         View<double> multiplier) {
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
     const Index status = assemble(in);
     if (status != BlockQR::regular) return {status, {}};
-    const BlockQR::Residuals residuals = qr.solve(system.rows(), system.system.right, to_rounding, system.solution.x());
+    const BlockQR::Residuals residuals = qr.solve(system.rows(), system.system.right, true, system.solution.x());
     to_user_order(acceleration, multiplier);
     return {status, {residuals.last, 0.0}};
   }
@@ -242,7 +239,7 @@ class ExplicitSteps {
     curves_.move({none, 1}, {none, 1}, h, s.position, s.orientation, twists_);
     to_time(from, 0, 1.0);
     put_back(s);
-    if (!close(s, false, true, end) || !complete(s, 0, true, true, end)) return failed();
+    if (!close(s, false, true, end) || !complete(s, 0, true, end)) return failed();
     finish(s, end);
     return end;
   }
@@ -264,7 +261,7 @@ class ExplicitSteps {
       to_time(from, k, tableau.node[k]);
       put_back(s);
       if (is_closed && !close(s, is_near, is_end, end)) return failed();
-      if (!complete(s, k, is_closed, is_end, end)) return failed();
+      if (!complete(s, k, is_closed, end)) return failed();
       follow_pivots();
       if (!is_end) curves_.add(s.bodies(), s.acceleration);
     }
@@ -405,7 +402,7 @@ class ExplicitSteps {
   // pose.
   bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
     if (!is_near && !refactorize(s)) return false;
-    if (!close_pose(s, is_end, !is_near)) return false;
+    if (!close_pose(s, !is_near)) return false;
     close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
     if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
     return true;
@@ -416,21 +413,20 @@ class ExplicitSteps {
   }
   // Fills the accelerations and the smallest pivot of the k-th stage, and keeps it if stages are kept; whether they are accurate.
   // By the newest factors, those of a near pose, of stages that were closed.
-  bool complete(StageState& s, Index k, bool is_closed, bool is_end, StepEnd& end) {
-    if (!fill_acceleration(s, k, is_closed, is_end)) return false;
+  bool complete(StageState& s, Index k, bool is_closed, StepEnd& end) {
+    if (!fill_acceleration(s, k, is_closed)) return false;
     s.pivot = smallest();
     if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     return true;
   }
-  bool fill_acceleration(StageState& s, Index k, bool has_factors, bool is_end) {
+  bool fill_acceleration(StageState& s, Index k, bool has_factors) {
     ++n_evaluations;
     EvaluationInput in = input(s);
     if (!fill_loads(s)) return false;
     in.load = load_.view();
     const View<double> multiplier = keeps_stages_ ? multipliers_.view()[k] : View<double>();
-    const bool to_rounding = is_end || keeps_stages_;
-    const bool is_done = has_factors && is_accurate(e_.accelerate_by_factors(in, to_rounding, s.acceleration.view(), multiplier),
-                                                    to_rounding ? largest_end_residual : largest_stage_residual);
+    const bool is_done = has_factors && is_accurate(e_.accelerate_by_factors(in, s.acceleration.view(), multiplier),
+                                                    largest_residual_by_factors);
     if (!is_done) {
       ++n_factorizations;
       if (!is_accurate(e_.accelerate(in, s.acceleration.view(), multiplier), largest_residual)) return false;
@@ -503,13 +499,12 @@ class ExplicitSteps {
   }
   // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
   // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
-  bool close_pose(StageState& s, bool is_end, bool has_own_factors) {
-    const double n_tolerances = is_end ? 1.0 : stage_tolerance;
+  bool close_pose(StageState& s, bool has_own_factors) {
     fill_errors(s.bodies(), delta_, {});
     double ratio = in_tolerances(delta_);
     bool has_moved = false;
     contraction_ = 1.0;
-    for (int step = 0; step < most_corrections && ratio > n_tolerances; ++step) {
+    for (int step = 0; step < most_corrections && ratio > 1.0; ++step) {
       fill_twists(delta_);
       model::displace(s.position, s.orientation, twists_, trial_);
       retract(retraction_.fixed, trial_.position, trial_.orientation, trial_.position);
@@ -522,8 +517,7 @@ class ExplicitSteps {
         has_own_factors = true;
         continue;
       }
-      if (!has_moved) contraction_ = trial_ratio / ratio;
-      else if (is_end || trial_ratio > rounded_ratio) contraction_ = std::max(contraction_, trial_ratio / ratio);
+      contraction_ = has_moved ? std::max(contraction_, trial_ratio / ratio) : trial_ratio / ratio;
       has_moved = true;
       const bool is_slow = trial_ratio > rounded_ratio && trial_ratio > slow_convergence * ratio;
       std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);

@@ -103,7 +103,7 @@ class VariationalSteps : public ExplicitSteps<E> {
       if (!substep(s, k, bodies, parts[k] * h)) return this->failed();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     }
-    if (!this->fill_acceleration(s, 2 * parts.size() - 1, true, true)) return this->failed();
+    if (!this->fill_acceleration(s, 2 * parts.size() - 1, true)) return this->failed();
     this->finish(s, end);
     return end;
   }
@@ -135,7 +135,7 @@ class VariationalSteps : public ExplicitSteps<E> {
       bodies.velocity(i, momentum_[i] + 0.5 * h * turned(kick_[i])).store(&s.velocity(i, 0));
     }
     this->put_back(s);
-    if (!this->fill_acceleration(s, 2 * k, false, false)) return false;
+    if (!this->fill_acceleration(s, 2 * k, false)) return false;
     s.pivot = this->smallest();  // of the end: the start is the end of the step before
     fill_kick(s, bodies);
     for (Index i = 0; i < Index(kick_.size()); ++i)
