@@ -111,7 +111,7 @@ def seconds_of_steps(stepper: Inner, ends: FloatArray) -> float:
     def take_all() -> None:
         k = 0
         while k < len(ends):
-            taken = stepper.take_steps(ends[k:], False)
+            taken = stepper.take_steps(ends[k:])
             if taken is None:
                 stepper.advance(float(ends[k]))
             k += 1 if taken is None else taken.n_steps

@@ -9,7 +9,7 @@ namespace sparsebody {
 
 using namespace model;
 
-template <OneOf<Poses, JointMotions, JointMotionArrays, ConstraintRows, ElasticMotion, PlaneNormals, Momenta,
+template <OneOf<Poses, JointMotions, JointMotionArrays, ConstraintRows, ElasticMotion, PlaneNormals,
                 Placement, RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
@@ -31,8 +31,6 @@ void bind_model(nb::module_& m) {
   def_kernel<"joint_wrenches(first_row, subspace, multiplier, threads)">(m, &joint_wrenches, "T lambda of every joint.");
   def_kernel<"add_joint_wrenches(joint, frames, motions, wrench, force)">(m, &add_joint_wrenches);
   def_kernel<"bias_forces(inertia, mass, velocity)">(m, &bias_forces);
-  def<"momenta(mass, inertia, gravity, position, orientation, velocity)">(
-      m, &momenta, "At k times: kinetic energy (k,), that of gravity, and momentum (k, 6) about the world's origin.");
   def_kernel<"elastic_motion(elements, bodies)">(
       m, &elastic_motion, "Deformations z (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
 

@@ -112,38 +112,6 @@ inline bool is_regular(View<const double, 2> position, View<const double, 2> ori
   return true;
 }
 
-// ---- Energy and momentum of all bodies. Featherstone (2008), sec. 2.13.
-
-struct Momenta {
-  Array<double> kinetic_energy;  // (k,) sum of v' I v / 2
-  Array<double> gravity_energy;  // (k,) -sum of m g' x
-  Array<double, 2> total;        // (k, 6) sum of I v about the world's origin, in world axes
-};
-
-// At k times: position (k, n, 3), orientation (k, n, 4), velocity (k, n, 6).
-inline Momenta momenta(View<const double> mass, View<const double, 3> inertia, View<const double> gravity,
-                       View<const double, 3> position, View<const double, 3> orientation,
-                       View<const double, 3> velocity) {
-  const Index n_times = position.shape(0);
-  const auto g = Vec3<double>::load(gravity.data());
-  Momenta out{Array<double>(n_times), Array<double>(n_times), Array<double, 2>({n_times, 6})};
-  for (Index k = 0; k < n_times; ++k) {
-    Force<double> total;
-    for (Index i = 0; i < mass.size(); ++i) {
-      const auto [w, u] = Motion<double>::load(&velocity(k, i, 0));
-      const Vec3<double> spin = Mat3<double>::load(&inertia(i, 0, 0)) * w, push = mass[i] * u;
-      const auto x = Vec3<double>::load(&position(k, i, 0));
-      out.kinetic_energy[k] += 0.5 * (dot(w, spin) + dot(u, push)), out.gravity_energy[k] -= mass[i] * dot(g, x);
-      const Mat3<double> R = rotation_of(orientation[k], i);
-      const Vec3<double> linear = R * push;
-      total.angular += R * spin + cross(x, linear);
-      total.linear += linear;
-    }
-    total.store(&out.total(k, 0));
-  }
-  return out;
-}
-
 // The inverses of symmetric matrices, by their cofactors, into the leading blocks of `inverse`.
 inline void fill_symmetric_inverses(View<const double, 3> matrices, View<double, 3> inverse) {
   for (Index i = 0; i < matrices.shape(0); ++i) {

@@ -35,13 +35,12 @@ void bind_steps(nb::module_& m, const char* name) {
       "Status (OPEN: failed, or rows do not close the stages; CLOSED; STOPPED: the control failed; SENSITIVE: closed, and "
       "open stages would add to the error); position, orientation, velocity, coordinates, acceleration; largest correction "
       "of a velocity, relative; smallest pivot and its row, of all stages and of the end; errors of y''.");
-  def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, ends, keeps_all, limits, pivot, largest_pivot)">(
+  def_kernel<"take_steps(start, open_tableau, closed_tableau, starts_closed, time, times, ends, limits, pivot, largest_pivot)">(
       type, &Steps::take_steps,
       "Number of steps taken; whether the next one closes its stages; largest pivot so far; the smallest at the start of the "
       "last step; that at the end and its row; violation of rows left out there; whether "
-      "the newest factors are of it; "
-      "positions (k, n, 3), orientations, velocities, coordinates, accelerations and no multipliers at the ends of all steps or of "
-      "the last.");
+      "the newest factors are of it. Fills `ends`: positions (k, n, 3), orientations, velocities, coordinates, accelerations; there "
+      "are no multipliers.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Hand over, once: positions, orientations, velocities and accelerations (s, n, 19) of "
                                         "the newest step's stages, the end included, and multipliers (s, n_rows).");

@@ -136,15 +136,15 @@ void bind_simulation_implicit(nb::module_& m) {
              "predictor_tolerance, newton_tolerance)">(
       alpha, construct<GeneralizedAlpha, const AlphaCoefficients&, bool, Equations&, Newton&, const Start&, const End&,
                        const Residual&, const AlphaJoints&, const Openings&, double, double, double>);
-  def_kernel<"take_steps(start, time, size, ends, keeps_all, limits, set_inputs?, solve_full?)">(
+  def_kernel<"take_steps(start, time, size, times, ends, limits, set_inputs?, solve_full?)">(
       alpha,
-      [](GeneralizedAlpha& self, const AlphaStart& from, double time, const StepSize& size, View<const double> ends,
-         bool keeps_all, const OpeningLimits& limits, nb::handle set_inputs, nb::handle solve_full) {
-        return self.take_steps(from, time, size, ends, keeps_all, limits, set_inputs_by(set_inputs), solve_full_by(solve_full));
+      [](GeneralizedAlpha& self, const AlphaStart& from, double time, const StepSize& size, View<const double> times,
+         const simulation::Ends& ends, const OpeningLimits& limits, nb::handle set_inputs, nb::handle solve_full) {
+        return self.take_steps(from, time, size, times, ends, limits, set_inputs_by(set_inputs), solve_full_by(solve_full));
       },
-      "Number of steps taken; status of the next one if it failed, else CONVERGED; positions (k, n, 3), orientations, velocities, "
-      "coordinates, accelerations and multipliers at the ends of all steps or of the last; its algorithmic accelerations; the time "
-      "at which it began, and the multipliers there; the largest error of a joint.");
+      "Number of steps taken; status of the next one if it failed, else CONVERGED; algorithmic accelerations at the end of "
+      "the last one; the time at which it began, and the multipliers there; the largest error of a joint. Fills `ends`: positions "
+      "(k, n, 3), orientations, velocities, coordinates, accelerations and multipliers.");
   def<"opening()">(alpha, &GeneralizedAlpha::opening, "How far mean loads open joints, relative to the extent; or their work, if larger.");
   alpha.attr("CONVERGED") = int(Newton::converged);
   alpha.attr("UNDEFINED") = int(Newton::undefined);

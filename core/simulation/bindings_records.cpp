@@ -6,10 +6,12 @@ namespace sparsebody {
 
 using namespace simulation;
 
-template <OneOf<StepSample, PairErrors, Turning, simulation::Motion, DampingPowers, LargestErrors> Struct>
+template <OneOf<StepSample, PairErrors, Turning, simulation::Motion, Momenta, DampingPowers, LargestErrors> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_simulation_records(nb::module_& m) {
+  def_kernel<"momenta(mass, inertia, gravity, motion)">(
+      m, &momenta, "At k times: kinetic energy (k,), that of gravity, and momentum (k, 6) about the world's origin.");
   def_kernel<"elastic_energies(elements, motion)">(m, &elastic_energies, "Sums of z'z / 2 (k,) of elastic elements at k times.");
   def_kernel<"damping_powers(loads, motion, coordinate)">(
       m, &damping_powers, "What dampers take (k,) at k times [W]; -1, or the first spring between points that coincide.");
@@ -23,6 +25,7 @@ void bind_simulation_records(nb::module_& m) {
   def_keeping<"__init__(weight, mass, first, time)">(
       errors, construct<StepErrors, View<const double, 2>, View<const double>, const model::BodyMotions&, double>);
   def<"add(step, time, bodies, acceleration)">(errors, &StepErrors::add, "Add a state as a sample of a pair.");
+  def_kernel<"add_ends(first_step, time, motion, acceleration)">(errors, &StepErrors::add_ends, "Add the ends of several steps.");
   def<"restart()">(errors, &StepErrors::restart, "Discard the unfinished pair.");
   def<"largest(end)">(errors, &StepErrors::largest, "The largest error of a pose, and the largest displacement.");
   def<"memory()">(errors, &StepErrors::memory, "Both errors, the difference, size, next step and time (3 n + 3,).");

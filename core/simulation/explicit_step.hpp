@@ -181,7 +181,7 @@ struct StepLimits {
   double most_violation;             // of rows that are left out
 };
 
-// Several steps, and the ends of all of them, or of the last one.
+// Several steps.
 struct StepSequence {
   Index n_steps = 0;
   bool starts_closed;      // whether the next step closes its stages
@@ -190,7 +190,6 @@ struct StepSequence {
   Pivot last;              // at its end
   double violation = 0.0;  // of rows that are left out, at its end
   bool is_newest = false;  // whether the newest factors are of its end or a near pose, not of a further step that failed
-  Ends ends;
 };
 
 template <class E>
@@ -276,23 +275,22 @@ class ExplicitSteps {
     return end;
   }
 
-  // Takes steps from `time` to `ends` up to the first that breaks a limit, as long as patience lasts.
+  // Takes steps from `time` to `times` up to the first that breaks a limit, as long as patience lasts, and keeps their `ends`.
   // Stages are open; where open stages fail they are closed, in the next step as well. Functions of time are those of the
   // first step's kind of stages, which all steps have then. pivot: the smallest at the start; largest_pivot: the largest such
   // one so far.
   StepSequence take_steps(StepStart from, const Tableau& open, const Tableau& closed, bool starts_closed, double time,
-                    View<const double> ends, bool keeps_all, const StepLimits& limits, double pivot, double largest_pivot) {
+                    View<const double> times, const Ends& ends, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
     const auto begin = std::chrono::steady_clock::now();
-    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, false, {}};
+    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, false};
     StepEnd end;
-    ends_.clear();
     bool is_regular = true;
     const View<const double, 3> functions = from.functions;
     const Index n_stages = (starts_closed ? closed : open).node.size();
-    while (is_regular && taken.n_steps < ends.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot) &&
+    while (is_regular && taken.n_steps < times.size() && !(pivot < limits.exchange_ratio * taken.largest_pivot) &&
            (functions.empty() || taken.starts_closed == starts_closed)) {
-      start_time_ = time, end_time_ = ends[taken.n_steps];
+      start_time_ = time, end_time_ = times[taken.n_steps];
       if (!functions.empty())
         from.functions = {&functions(taken.n_steps * n_stages, 0, 0), {n_stages, functions.shape(1), functions.shape(2)}};
       taken.is_newest = false;
@@ -308,26 +306,21 @@ class ExplicitSteps {
       const bool has_passed = pivot < most_value && next.last.sine < std::min(limits.passed_ratio * pivot, limits.small_pivot);
       taken.violation = left_out_violation();
       is_regular = !has_passed && taken.violation <= limits.most_violation;
-      time = ends[taken.n_steps++];
       taken.is_newest = true;
       taken.starts_closed = next.status != StepEnd::closed;
       taken.pivot_before = pivot, taken.last = next.last, pivot = next.last.sine;
       taken.largest_pivot = std::max(pivot, taken.largest_pivot);
       end = std::move(next);
-      if (keeps_all) append(end);
       from.bodies = {end.position.view(), end.orientation.view(), end.velocity.view()};
       from.coordinate = end.coordinate.view(), from.acceleration = end.acceleration.view();
+      ends.keep(taken.n_steps, from.bodies, from.coordinate, from.acceleration, {});
+      time = times[taken.n_steps++];
       if (std::chrono::steady_clock::now() - begin > patience) break;
     }
-    if (!keeps_all && taken.n_steps > 0) append(end);
-    taken.ends = ends_.ends(e_.n_bodies());
     return taken;
   }
 
  protected:
-  void append(const StepEnd& end) {
-    ends_.append({end.position.view(), end.orientation.view(), end.velocity.view()}, end.coordinate, end.acceleration, {});
-  }
   // Begins a step of n_stages stages.
   StepEnd begin(const StepStart& from, Index n_stages) {
     near_ = from.coordinate, is_stopped_ = false;
@@ -575,7 +568,6 @@ class ExplicitSteps {
   bool keeps_stages_ = false;
   Array<double, 3> stages_;
   Array<double, 2> multipliers_;
-  EndNumbers ends_;  // of the steps of `take_steps`
 };
 
 }  // namespace sparsebody::simulation

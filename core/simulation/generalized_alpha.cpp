@@ -43,18 +43,14 @@ GeneralizedAlpha::GeneralizedAlpha(const AlphaCoefficients& method, bool closes_
   mu_ = Array<double>(end.multiplier.size()), slip_ = Array<double>(end.multiplier.size());
 }
 
-AlphaSteps GeneralizedAlpha::take_steps(const AlphaStart& from, double time, const StepSize& size, View<const double> ends,
-                                        bool keeps_all, const OpeningLimits& limits, const SetInputs& set_inputs,
-                                        const SolveFull& solve_full) {
+AlphaSteps GeneralizedAlpha::take_steps(const AlphaStart& from, double time, const StepSize& size, View<const double> times,
+                                        const simulation::Ends& ends, const OpeningLimits& limits,
+                                        const SetInputs& set_inputs, const SolveFull& solve_full) {
   const auto start = std::chrono::steady_clock::now();
   AlphaSteps taken;
-  ends_.clear();
   begin(from);
-  const auto keep = [&] {
-    ends_.append({start_.position, start_.orientation, velocity_.view()}, start_.coordinate, acceleration_, multiplier_);
-  };
-  while (taken.n_steps < ends.size()) {
-    const double end = equations_.time = ends[taken.n_steps];
+  while (taken.n_steps < times.size()) {
+    const double end = equations_.time = times[taken.n_steps];
     taken.status = !set_inputs || set_inputs(end) ? step(size, solve_full) : Newton::undefined;
     if (taken.status != Newton::converged) break;
     double error = 0.0;
@@ -62,16 +58,14 @@ AlphaSteps GeneralizedAlpha::take_steps(const AlphaStart& from, double time, con
       error = std::max(error, std::abs(joints_.compliance[k] * end_.multiplier[k]));
     if (taken.n_steps > 0 && error >= limits.error) break;
     accept(size.h);
-    ++taken.n_steps;
-    if (keeps_all) keep();
+    ends.keep(taken.n_steps++, {start_.position, start_.orientation, velocity_.view()}, start_.coordinate, acceleration_,
+              multiplier_);
     taken.time = time, time = end;
     taken.largest_error = std::max(taken.largest_error, error);
     if (error >= limits.error || (limits.share < infinity && opening() > limits.share) ||
         std::chrono::steady_clock::now() - start > simulation::patience)
       break;
   }
-  if (!keeps_all && taken.n_steps > 0) keep();
-  taken.ends = ends_.ends(velocity_.shape(0));
   taken.algorithmic = Array<double, 2>(algorithmic_.view()), taken.multiplier = Array<double>(multiplier_before_.view());
   return taken;
 }

@@ -54,11 +54,10 @@ struct OpeningLimits {
   double error, share;
 };
 
-// Several steps, and the ends of all of them, or of the last one.
+// Several steps.
 struct AlphaSteps {
   Index n_steps = 0;
   int status = Newton::converged;  // of the step after these, if it has failed
-  simulation::Ends ends;
   Array<double, 2> algorithmic;    // at the last end
   double time;                     // where the last step began, and the multipliers there
   Array<double> multiplier;
@@ -76,10 +75,12 @@ class GeneralizedAlpha {
                    const Start& start, const End& end, const Residual& residual, const AlphaJoints& joints,
                    const Openings& openings, double length, double predictor_tolerance, double newton_tolerance);
 
-  // Takes steps of one length to `ends` from a time as long as they succeed, nothing is to be decided on the openings of joints, and
-  // patience lasts. A step after which a joint is open beyond the limit is the first one of a call.
-  AlphaSteps take_steps(const AlphaStart& from, double time, const StepSize& size, View<const double> ends, bool keeps_all,
-                        const OpeningLimits& limits, const SetInputs& set_inputs, const SolveFull& solve_full);
+  // Takes steps of one length from a time to `times`, and keeps their `ends`, as long as they succeed, nothing is to be decided
+  // on the openings of joints, and patience lasts. A step after which a joint is open beyond the limit is the first one of a
+  // call.
+  AlphaSteps take_steps(const AlphaStart& from, double time, const StepSize& size, View<const double> times,
+                        const simulation::Ends& ends, const OpeningLimits& limits, const SetInputs& set_inputs,
+                        const SolveFull& solve_full);
 
   // Of joints, by the mean load, relative to the extent; or lambda' C lambda, relative to the work, if larger.
   double opening() const;
@@ -113,7 +114,6 @@ class GeneralizedAlpha {
   Array<double> multiplier_, multiplier_before_;            // there, and at the start of the step before
   Unknowns previous_;                                       // of `close`
   Array<double> mu_, slip_;
-  simulation::EndNumbers ends_;
 };
 
 }  // namespace sparsebody::implicit

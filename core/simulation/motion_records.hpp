@@ -1,5 +1,4 @@
-// What records tell of a motion, and needs its forces or functions of time: energies of elastic elements, powers of
-// dampers, errors of all rows.
+// What records tell of a motion: energies and momenta, powers of dampers, errors of all rows.
 #pragma once
 
 #include "dynamics/loads_and_rows.hpp"
@@ -14,6 +13,14 @@ struct Motion {
   Index size() const { return position.shape(0); }
   model::BodyMotions operator[](Index k) const { return {position[k], orientation[k], velocity[k]}; }
 };
+
+// Energies and momenta of all bodies. Featherstone (2008), sec. 2.13.
+struct Momenta {
+  Array<double> kinetic_energy;  // (k,) sum of v' I v / 2
+  Array<double> gravity_energy;  // (k,) -sum of m g' x
+  Array<double, 2> total;        // (k, 6) sum of I v about the world's origin, in world axes
+};
+Momenta momenta(View<const double> mass, View<const double, 3> inertia, View<const double> gravity, const Motion& motion);
 
 // Sums (k,) of z'z / 2 of elastic elements.
 Array<double> elastic_energies(const model::ElasticElements& elements, const Motion& motion);
@@ -31,7 +38,7 @@ struct LargestErrors {
   Array<double> position, velocity, elastic_energy;
 };
 // terms: of prescribed coordinates, in prescribed_rows, with functions (k, n_functions, 3); null where there are none.
-// multiplier: lambda (k, n_rows), or (0, ...) of rigid joints.
+// multiplier: lambda (k, n_rows), or empty where joints are rigid.
 LargestErrors largest_errors(const JointErrors& joints, const LoadsAndRows* terms, View<const Index> prescribed_rows,
                              View<const double, 3> functions, const Motion& motion, View<const double, 2> multiplier);
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "model/joint_motion.hpp"
 #include "model/poses.hpp"
+#include "simulation/motion_records.hpp"
 
 namespace sparsebody::simulation {
 
@@ -36,6 +36,10 @@ class StepErrors {
 
   // Adds a state in a step, or at its end, as a sample of a pair.
   void add(Index step, double time, const model::BodyMotions& bodies, View<const double, 2> acceleration);
+  // Adds the ends of several steps.
+  void add_ends(Index first_step, View<const double> time, const Motion& motion, View<const double, 3> acceleration) {
+    for (Index k = 0; k < time.size(); ++k) add(first_step + k, time[k], motion[k], acceleration[k]);
+  }
   // Discards the unfinished pair.
   void restart() { samples_.clear(); }
   // The largest error of a pose, and the largest displacement up to a state [m].

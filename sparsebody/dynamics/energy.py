@@ -83,8 +83,8 @@ def energies_and_momenta(
     system: System, states: States
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return kinetic and potential energies (k,), and momenta (k, 6), at k times."""
-    poses, bodies = states[:3], (system.mass, system.inertia, system.gravity)
-    kinetic, potential, momentum = model.momenta(*bodies, *poses)
+    bodies = system.mass, system.inertia, system.gravity
+    kinetic, potential, momentum = simulation.momenta(*bodies, states[:3])
     if system.has_loads:
         potential += _spring_energies(system, states)
     return kinetic, potential, momentum

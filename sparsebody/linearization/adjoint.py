@@ -271,7 +271,8 @@ def simulate_with_pullback(
     run = Run(system, state, options, function, callbacks.EventFinder([]))
     run.change_of_start = change
     conservative = control is None and energy.is_conservative(system)
-    run.recorder = MemoryRecorder(Header(system, options, conservative, None))
+    header = Header(system, options, conservative, None)
+    run.recorder = MemoryRecorder(header, run_options.n_records(duration, options))
     prepared = prepared_dynamics(run.problem) if isinstance(solver, Solver) else solver
     adjoint: Callable[..., Adjoint]
     n_steps = math.ceil(duration / step)

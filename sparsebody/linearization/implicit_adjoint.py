@@ -85,7 +85,7 @@ class StepTape(implicit_stepper.HalvedSteps[Now], Generic[Now, Part]):
         self.steps.append(self._parts, time, start)
         return state
 
-    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
+    def take_steps(self, times: FloatArray) -> Ends | None:
         """Take none of several steps at once: each is kept."""
         return None
 

@@ -67,9 +67,9 @@ class States(NamedTuple):
         return cls._make([*joined, np.array([state.time for state in states])])
 
     def at(self, k: int) -> State:
-        """Return the state at the k-th time."""
-        position, orientation, velocity, coordinate, time = self
-        return State(position[k], orientation[k], velocity[k], coordinate[k], float(time[k]))
+        """Return the state at the k-th time, in memory of its own."""
+        position, orientation, velocity, coordinate = (array[k].copy() for array in self[:4])
+        return State(position, orientation, velocity, coordinate, float(self.time[k]))
 
     def chosen(self, k: Sequence[int] | slice) -> "States":
         """Return the states at some of the times."""

@@ -20,12 +20,12 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors, joint_errors
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
-from sparsebody.model.system import State, States, System
+from sparsebody.model.system import State, System
 from sparsebody.simulation import integrators, stabilization
 from sparsebody.simulation.callbacks import Control, ControlArguments
 from sparsebody.simulation.integrators import Composition, SemiImplicitEuler, Tableau
 from sparsebody.simulation.stabilization import Evaluate, Pivot, Scales, Solved, largest
-from sparsebody.simulation.stepping import Ends
+from sparsebody.simulation.stepping import EndMemory, Ends
 
 Native = (
     simulation.SpatialSteps
@@ -106,6 +106,7 @@ class ExplicitSteps:
         is_plain = not (is_adaptive or keeps_stages)
         self._takes_several = is_plain and len(self._tableaus) > 0
         self._most_tabulated = _MOST_TABULATED  # steps whose functions of time are computed at once
+        self._memory = EndMemory(system)
         self._is_on_loop = _loop_rows(system)  # of all rows
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
@@ -159,7 +160,6 @@ class ExplicitSteps:
         solver: ForwardDynamics,
         start: tuple[State, FloatArray],
         times: FloatArray,
-        keeps_all: bool,
         limits: tuple[float, float, float, float, float, float],
         pivots: tuple[float, float],
     ) -> tuple[Ends, LastStep] | None:
@@ -173,7 +173,7 @@ class ExplicitSteps:
         if native is None or not self._takes_several:
             return None
         terms, functions = assembler.loads_and_rows, _NO_VALUES
-        state, acceleration = start
+        (state, acceleration), times = start, times[: self._memory.most_steps]
         if terms is not None and not terms.are_constant:
             times, functions = self._tabulated(solver.evaluator, state.time, times)
             if len(times) == 0:
@@ -186,18 +186,18 @@ class ExplicitSteps:
         open_stages, closed = self._tableaus
         taken = native.take_steps(
             *(begin, open_stages, closed, self.starts_closed),
-            *(state.time, times, keeps_all, limits),
+            *(state.time, times, self._memory.arrays, limits),
             *pivots,
         )
-        n, self.starts_closed, best, before, last, dropped, is_newest, (*arrays, a, _) = taken
+        n, self.starts_closed, best, before, last, dropped, is_newest = taken
         self._most_tabulated = min(2 * n + 2, _MOST_TABULATED)
         if n == 0 and self._control is not None:
             self._control.raise_error()
         if n == 0:
             return None
         assembler.renew()  # the newest assembly may be that of a further step, which failed
-        states = States._make([*arrays, times[n - len(a) : n]])
-        return Ends(n, states, a), LastStep(before, Pivot(*last), best, dropped, is_newest)
+        ends = self._memory.ends(times[:n])
+        return ends, LastStep(before, Pivot(*last), best, dropped, is_newest)
 
     def native(self, solver: ForwardDynamics) -> Native | None:
         """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""

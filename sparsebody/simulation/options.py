@@ -287,6 +287,11 @@ def n_whole_steps(duration: float, step: float) -> int:
     return math.floor(duration / step + _TIME_TOLERANCE)
 
 
+def n_records(duration: float, options: SimulationOptions) -> int:
+    """Return how many records a run makes at most, at its start and end and in between."""
+    return 2 + n_whole_steps(duration, options.step) // options.record_every
+
+
 def last_step_size(duration: float, step: float) -> float:
     """Return the size [s] of the last, shorter step after all whole ones; 0 if there is none."""
     size = duration - n_whole_steps(duration, step) * step

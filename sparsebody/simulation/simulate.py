@@ -51,6 +51,7 @@ from sparsebody.simulation.options import (
     check_dynamics,
     check_positive,
     last_step_size,
+    n_records,
     n_whole_steps,
     simulation_options,
     with_former_keywords,
@@ -89,7 +90,6 @@ _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # in one native call, whose time is limited as well
 _MOST_STEPS_TO_EVENT = 16  # the same with user's events; all are undone, and some taken again
 _MOST_UNWRITTEN = 4096  # bodies in records that are computed at once
-_DENSE_RECORDS = 8  # steps between records up to which a call keeps the ends of all steps
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
 
@@ -222,14 +222,14 @@ def simulate(
     run.change_of_start = change
     run.stepper = stepper_of(run.problem, dynamics)
     if path is None:
-        run.recorder = MemoryRecorder(header)
+        run.recorder = MemoryRecorder(header, n_records(duration, options))
         return run.to(duration, progress)
     size = run.checkpoint_size
     checkpoint = trajectory_files.checkpoint_of(path, system, state, size) if is_resumed else None
     if is_shared:
         ranks.communicator().Barrier()  # all have read the file that is written now
     if listens:
-        run.recorder = MemoryRecorder(header)
+        run.recorder = MemoryRecorder(header, n_records(duration, options))
     elif checkpoint is None:
         run.recorder = trajectory_files.FileRecorder(path, header, size)
     else:
@@ -556,41 +556,34 @@ class Run:
         if self._steps_alone:
             return False
         n = _MOST_STEPS_TO_EVENT if has_events else _MOST_STEPS
-        keeps_all = every <= _DENSE_RECORDS or bool(has_events)
-        if not keeps_all:  # records and samples of StepErrors are taken at the ends of calls only
-            n = min(n, every - self._step % every)
-            n = n if errors is None else min(n, max(1, errors.next_step - self._step))
         times = np.arange(self._step + 1, min(n_steps, self._step + n) + 1, dtype=np.float64)
         times *= self._options.step
         times += self._first_time
         take_steps = self._take_quiet_steps if has_events else self.stepper.take_steps
-        ends = take_steps(times, keeps_all)
+        ends = take_steps(times)
         if ends is None:
             return False
+        if errors is not None:  # `_look_at_errors` adds the last one
+            inner = slice(ends.n_steps - 1)
+            errors.add_ends(self._step + 1, ends.states.chosen(inner), ends.acceleration[inner])
+        recorded = slice(-(self._step + 1) % every, None, every)
         self._step, self._state = self._step + ends.n_steps, self.stepper.state
-        n_kept = len(ends.acceleration)
-        first, k = self._step - n_kept + 1, 0  # steps that the first end, and the k-th one, end
-        while errors is not None and k < n_kept - 1:
-            errors.add(first + k, ends.states.at(k), ends.acceleration[k])
-            k = max(k + 1, errors.next_step - first)
-        recorded, multiplier = slice(-first % every, None, every), ends.multiplier
-        multiplier = None if multiplier is None else multiplier[recorded]
-        self._write(ends.states.chosen(recorded), multiplier)
+        self._write(ends.states.chosen(recorded), ends.multiplier[recorded])
         return True
 
-    def _take_quiet_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
+    def _take_quiet_steps(self, times: FloatArray) -> Ends | None:
         """Take steps up to the first one with a user's event, which `_advance` takes."""
         stepper, finder = self.stepper, self._finder
         assert not isinstance(stepper, AdaptiveStepper)  # whose steps are taken one by one
         saved, notes = stepper.saved(), list[Event]()
         self._held_notes = notes
         try:
-            ends = stepper.take_steps(times, keeps_all)
+            ends = stepper.take_steps(times)
             n = 0 if ends is None else finder.n_before(ends.states)
             if ends is not None and n < ends.n_steps:
                 stepper.restore(saved)
                 notes.clear()
-                ends = stepper.take_steps(times[:n], keeps_all) if n > 0 else None
+                ends = stepper.take_steps(times[:n]) if n > 0 else None
             if ends is not None:
                 finder.begin(ends.states.at(-1))
         except BaseException:  # of an event function, or a second Ctrl-C
@@ -703,7 +696,7 @@ class Run:
         if self._finds_in_parts and isinstance(self.stepper, AdaptiveStepper):
             return self.stepper.advance_once(self._state.time, time)
         alone = np.array([time])
-        if self._steps_alone and self.stepper.take_steps(alone, True) is not None:
+        if self._steps_alone and self.stepper.take_steps(alone) is not None:
             return self.stepper.state
         return self.stepper.advance(time)
 

@@ -35,7 +35,7 @@ import numpy as np
 
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
-from sparsebody.model.system import State, System, body_arrays
+from sparsebody.model.system import State, States, System, body_arrays
 
 _PAIR = 3  # ends of two steps
 _LEAST_MOTION = 1e-4  # of the mechanism's size
@@ -81,13 +81,25 @@ class StepErrors:
             return
         native = self._native
         if self.rigid_differences is not None and step >= self._next_look:
-            self._pair = [*self._pair, End(state, acceleration)][-1 - native.n_samples() :]
+            self._pair = [*self._pair, End(state, acceleration.copy())][-1 - native.n_samples() :]
             if len(self._pair) == _PAIR:
                 native.set_difference(self._lasting(self.rigid_differences(self._pair)))
                 self._next_look, self._pair = step + min(step, _LONGEST_WAIT), []
         native.add(
             step, state.time, (state.position, state.orientation, state.velocity), acceleration
         )
+
+    def add_ends(self, first_step: int, states: States, acceleration: FloatArray) -> None:
+        """Add the ends of several steps."""
+        n = len(acceleration)
+        if self.rigid_differences is not None:
+            n = min(n, max(0, self._next_look - first_step))
+        position, orientation, velocity, _, time = (array[:n] for array in states)
+        motion = position, orientation, velocity
+        self._native.add_ends(first_step, time, motion, acceleration[:n])
+        for k in range(n, len(acceleration)):
+            if first_step + k >= self.next_step:
+                self.add(first_step + k, states.at(k), acceleration[k])
 
     def _lasting(self, differences: FloatArray | None) -> FloatArray:
         """Return how large differences (3, n_bodies, 7) are at least, without vibrations."""

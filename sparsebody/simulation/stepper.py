@@ -591,7 +591,7 @@ class Stepper:
         if self._rows.exchange(self.state):
             self.acceleration = self.evaluate(self.state).acceleration()
 
-    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
+    def take_steps(self, times: FloatArray) -> Ends | None:
         """Take whole steps to these times, as far as nothing is to be decided; None if no step.
 
         Decided is in `_advance`: on rows of lost rank, and on steps that fail.
@@ -608,13 +608,12 @@ class Stepper:
         watch = rows.watch
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
-        steps = times, keeps_all, limits, pivots
-        taken = self._compiled.take_steps(rows.dynamics, start, *steps)
+        taken = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
         if taken is None:
             return None
         ends, last = taken
         self._singular_distance, watch.sine, watch.best_sine = 0.0, last.pivot.sine, last.best_pivot
-        self.state, self.acceleration = ends.states.at(-1), ends.acceleration[-1]
+        self.state, self.acceleration = ends.states.at(-1), ends.acceleration[-1].copy()
         if last.is_newest:
             rows.dynamics.evaluator.accept_assembled(self.state)
         self._rows.doubt(last.dropped)

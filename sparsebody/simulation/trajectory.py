@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,6 +41,7 @@ CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
 STATE_CHANNELS = tuple(CHANNELS)[:5]
 OPTIONAL_CHANNELS = ("elastic_energy", "joint_wrench")
 
+_BLOCK_BYTES = 1 << 28  # of records in memory that are one array
 _SAMPLED_TIMES = (0.0, 0.1, 0.7, 3.1)  # [s] where given functions of time are compared
 
 
@@ -376,21 +378,50 @@ def _numbers(system: System) -> list[np.ndarray[Any, Any]]:
     ]
 
 
-class MemoryRecorder:
-    """Keeps everything in memory."""
+class Recorder:
+    """Collects records in a block of memory."""
 
-    def __init__(self, header: Header) -> None:
-        self._header = header
-        self._records: list[Records] = []
+    def __init__(self, header: Header, n_records: int, most_bytes: int) -> None:
+        """`n_records` are expected, or as many as a block needs."""
+        size = 8 * sum(math.prod(shape) for shape in header.channels.values())
+        self._header, self._capacity = header, max(1, min(n_records, most_bytes // size))
+        self._block, self._filled = self._new_block(), 0
         self._events: list[Event] = []
 
+    def _new_block(self) -> Records:
+        channels = self._header.channels.items()
+        return {name: np.empty((self._capacity, *shape)) for name, shape in channels}
+
     def append(self, records: Records) -> None:
-        """Keep some records; their arrays must not change any more."""
-        self._records.append(records)
+        """Copy records into the block, which is put away when it is full."""
+        n, done = len(records["time"]), 0
+        while done < n:
+            if self._filled == self._capacity:
+                self._put_away()
+            more = min(n - done, self._capacity - self._filled)
+            for name, block in self._block.items():
+                block[self._filled : self._filled + more] = records[name][done : done + more]
+            self._filled, done = self._filled + more, done + more
+
+    def _put_away(self) -> None:
+        """Make room in the block, which has records."""
+        raise NotImplementedError
 
     def note(self, event: Event) -> None:
         """Keep an event."""
         self._events.append(event)
+
+
+class MemoryRecorder(Recorder):
+    """Keeps everything in memory."""
+
+    def __init__(self, header: Header, n_records: int) -> None:
+        super().__init__(header, n_records, _BLOCK_BYTES)
+        self._full: list[Records] = []
+
+    def _put_away(self) -> None:
+        self._full.append(self._block)
+        self._block, self._filled = self._new_block(), 0
 
     def is_flush_due(self) -> bool:
         """Never: there is nothing safer than memory here."""
@@ -410,10 +441,10 @@ class MemoryRecorder:
         """Return the trajectory."""
         header = self._header
         channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
-        for name, shape in header.channels.items():
-            channels[name] = np.concatenate(
-                [np.zeros((0, *shape)), *(records[name] for records in self._records)]
-            )
+        for name, block in self._block.items():
+            newest = block[: self._filled]
+            before = [full[name] for full in self._full]
+            channels[name] = np.concatenate([*before, newest]) if before else newest
         return Trajectory(
             **channels,
             events=tuple(self._events),

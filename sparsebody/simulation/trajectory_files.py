@@ -15,7 +15,6 @@ from typing import Any
 import h5py
 import numpy as np
 
-from sparsebody.arrays import FloatArray
 from sparsebody.errors import OutputError, SimulationError, SimulationOptionError, SparsebodyError
 from sparsebody.model.system import State, States, System
 from sparsebody.simulation import trajectory_reading
@@ -25,7 +24,7 @@ from sparsebody.simulation.trajectory import (
     Event,
     Header,
     MemoryRecorder,
-    Records,
+    Recorder,
     Trajectory,
     fingerprint,
     records_of,
@@ -33,7 +32,7 @@ from sparsebody.simulation.trajectory import (
 from sparsebody.writing import write_errors
 
 _CHUNK_BYTES = 1 << 18  # of a dataset: four fit into HDF5's cache
-_BLOCK_BYTES = 1 << 22  # of records in memory before they are written
+_BLOCK_BYTES, _BLOCK_RECORDS = 1 << 22, 1024  # in memory before they are written
 _NO_CHECKPOINT = 2  # numbers, too few to be a checkpoint: the file cannot be resumed
 _FLUSH_PERIOD = 0.5  # [s] of wall time
 
@@ -136,7 +135,7 @@ def _growing(file: h5py.File, name: str, shape: tuple[int, ...], dtype: Any) -> 
     file.create_dataset(name, (0, *shape), dtype, maxshape=maximum, chunks=chunk)
 
 
-class FileRecorder:
+class FileRecorder(Recorder):
     """Appends blocks of records to an HDF5 file that stays readable whatever happens.
 
     The file is in HDF5's single-writer-multiple-readers mode: a reader, or whoever comes after a
@@ -147,35 +146,17 @@ class FileRecorder:
     def __init__(self, path: Path, header: Header, checkpoint_size: int | None = None) -> None:
         if checkpoint_size is not None:  # else append to a file that `rewind` has prepared
             create_file(path, header, checkpoint_size)
-        self._path, self._system = path, header.system
+        super().__init__(header, _BLOCK_RECORDS, _BLOCK_BYTES)
+        self._path, self._n_flushes = path, 0
         with hdf5_errors(path):
             self._file = h5py.File(path, "r+", libver="v110")
             self._file.swmr_mode = True
         self._datasets = {name: self._file[name] for name in header.channels}
-        row_bytes = 8 * sum(int(np.prod(shape)) for shape in header.channels.values())
-        capacity = max(1, min(1024, _BLOCK_BYTES // row_bytes))
-        self._blocks: dict[str, FloatArray] = {
-            name: np.empty((capacity, *shape)) for name, shape in header.channels.items()
-        }
-        self._capacity, self._filled, self._n_flushes = capacity, 0, 0
-        self._events: list[Event] = []
         self._last_flush = time.monotonic()
 
-    def append(self, records: Records) -> None:
-        """Put records into the block, and the block into the file when it is full."""
-        n, done = len(records["time"]), 0
-        while done < n:
-            if self._filled == self._capacity:
-                with hdf5_errors(self._path, self._file):
-                    self._write_block()
-            more = min(n - done, self._capacity - self._filled)
-            for name, block in self._blocks.items():
-                block[self._filled : self._filled + more] = records[name][done : done + more]
-            self._filled, done = self._filled + more, done + more
-
-    def note(self, event: Event) -> None:
-        """Store an event, to be written at the next flush."""
-        self._events.append(event)
+    def _put_away(self) -> None:
+        with hdf5_errors(self._path, self._file):
+            self._write_block()
 
     def is_flush_due(self) -> bool:
         """Tell whether the file is half a second behind."""
@@ -211,13 +192,13 @@ class FileRecorder:
             error = np.nan if estimated_error is None else estimated_error
             numbers = {"steps": steps, "wall_time": wall_time, "estimated_error": error}
             file.attrs.update(numbers | {"interrupted": interrupted})
-        return replace(trajectory_reading.load_trajectory(self._path), system=self._system)
+        return replace(trajectory_reading.load_trajectory(self._path), system=self._header.system)
 
     def _write_block(self) -> None:
         n = self._filled
         if n == 0:
             return
-        for name, block in self._blocks.items():
+        for name, block in self._block.items():
             dataset = self._datasets[name]
             first = dataset.shape[0]
             dataset.resize(first + n, axis=0)
@@ -332,7 +313,9 @@ def recorded(
     options = simulation_options(step, (1e-6, 1e-9), "rk4", Solver(), Recording())
     header = Header(system, options, conservative=False, source=source)
     recorder = (
-        MemoryRecorder(header) if path is None else FileRecorder(path, header, _NO_CHECKPOINT)
+        MemoryRecorder(header, len(states))
+        if path is None
+        else FileRecorder(path, header, _NO_CHECKPOINT)
     )
     for state in states:
         recorder.append(records_of(system, States.of(state)))

@@ -65,6 +65,35 @@ def test_file_holds_what_memory_would_hold(tmp_path):
         assert json.loads(file.attrs["options"])["method"] == "auto"
 
 
+@pytest.mark.parametrize(
+    "limit", ["trajectory._BLOCK_BYTES", "trajectory_files._BLOCK_BYTES", "stepping._MOST_NUMBERS"]
+)
+@pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
+def test_memory_of_one_record_or_step_at_once_holds_the_same(limit, method, tmp_path, monkeypatch):
+    options = {"duration": 0.2, "step": 0.01, "method": method}
+    undisturbed = sb.simulate(STIFF_FOUR_BARS, **options)
+    monkeypatch.setattr(f"sparsebody.simulation.{limit}", 1)
+    output = tmp_path / "run.h5" if limit.startswith("trajectory_files") else None
+    assert_same(sb.simulate(STIFF_FOUR_BARS, output=output, **options), undisturbed)
+
+
+@pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
+def test_states_that_an_event_function_keeps_stay_as_they_are(method):
+    states = []
+
+    def event(time, state):
+        states.append(state)
+        return 1.0
+
+    options = {"duration": 0.5, "step": 0.01, "method": method}
+    run = sb.simulate(STIFF_FOUR_BARS, events=event, **options)
+    assert len(states) > 40
+    for state in states:
+        k = int(np.argmin(np.abs(run.time - state.time)))
+        for name in ("time", "position", "orientation", "velocity", "coordinate"):
+            np.testing.assert_array_equal(getattr(state, name), getattr(run, name)[k], name)
+
+
 def signal_after(moment, number):
     """Return a report of progress that sends this process a signal beyond a moment."""
 

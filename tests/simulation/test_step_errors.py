@@ -1,6 +1,7 @@
 """Errors of steps of a fixed size: estimated, told with a step that would do, or small."""
 
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -122,13 +123,20 @@ def vibrating_body(rate):
 
 
 def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
-    seen, add = set(), StepErrors.add
+    seen, add, add_ends = set(), StepErrors.add, StepErrors.add_ends
 
     def count_pairs(errors, *sample):
         add(errors, *sample)
         seen.add(errors.next_step)
 
+    def count_pairs_of_ends(errors, first_step, states, acceleration):
+        for k in range(len(acceleration)):
+            one = slice(k, k + 1)
+            add_ends(errors, first_step + k, states.chosen(one), acceleration[one])
+            seen.add(errors.next_step)
+
     monkeypatch.setattr(StepErrors, "add", count_pairs)
+    monkeypatch.setattr(StepErrors, "add_ends", count_pairs_of_ends)
     options = {"duration": 20.0, "step": 1e-3, "record": sb.Recording(step=1.0), "method": "rk4"}
     sb.simulate(sb.build("pendulum").compile(), **options)
     assert 50 < len(seen) < 0.005 * 20000
@@ -157,6 +165,24 @@ def test_what_the_compliance_of_heavily_loaded_joints_does_is_an_error(ratio, n_
     error = np.linalg.norm(run.position[-1] - exact[-1], axis=-1).max() / size
     assert error / 8.0 < run.estimated_error < 4.0 * error
     assert [doubt.category for doubt in doubts] == [AccuracyWarning] * (ratio > 1.0)
+
+
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
+@pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
+@pytest.mark.parametrize("every", [1, 200])
+def test_how_many_steps_are_taken_at_once_makes_no_difference(method, every, monkeypatch):
+    masses = np.ones(40)
+    masses[20] = 1e8
+    system = copied(sb.build("four-bar-torus"), masses=masses).compile()
+    options = {"duration": 0.4, "step": 2e-3, "method": method}
+    runs = []
+    for most_steps in (1024, 5, 1):
+        monkeypatch.setattr(sys.modules[sb.simulate.__module__], "_MOST_STEPS", most_steps)
+        record = sb.Recording(step=every * options["step"])
+        runs.append(sb.simulate(system, record=record, **options))
+    for run in runs[1:]:
+        assert run.estimated_error == runs[0].estimated_error
+        np.testing.assert_array_equal(run.position, runs[0].position)
 
 
 def test_errors_before_an_interruption_are_told_at_the_end(tmp_path):

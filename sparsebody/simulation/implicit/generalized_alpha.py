@@ -36,10 +36,10 @@ from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.equations.system_motion import SystemMotion, padded
 from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import displaced
-from sparsebody.model.system import State, States, System
+from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
-from sparsebody.simulation.stepping import Ends
+from sparsebody.simulation.stepping import EndMemory, Ends
 
 # Errors at which Newton's method ends: relative to the predictor's, and, where corrections decrease
 # slowly, relative to h^2 dv/dt
@@ -85,8 +85,7 @@ class AlphaState(Newest):
 class AlphaSteps(NamedTuple):
     """Steps of one length."""
 
-    ends: Ends
-    multiplier: FloatArray  # (k, n_rows) at the ends, of all rows
+    ends: Ends  # with multipliers of all rows
     newest: AlphaState | None  # None if no step was taken
     began: tuple[float, FloatArray]  # time [s] and multipliers where the last one began
     largest_error: float  # C lambda of the joints [m, rad]
@@ -111,6 +110,7 @@ class GeneralizedAlpha:
     ) -> None:
         self.coefficients = AlphaCoefficients.of(spectral_radius)
         self._equations, self._matrix = equations, matrix
+        self._memory = EndMemory(equations.system, equations.n_rows)
         compliance = equations.compliance.diagonal
         self._native = native.GeneralizedAlpha(
             *(self.coefficients, self.closes_velocities, equations.native, matrix.native),
@@ -126,32 +126,32 @@ class GeneralizedAlpha:
         h: float,
         times: FloatArray,
         limits: tuple[float, float],
-        keeps_all: bool = False,
         with_full_matrix: bool = False,
     ) -> AlphaSteps:
         """Take steps of `h` [s] to some times, up to one that fails.
 
         Also up to one after which joints are open beyond `limits`: of an error [m, rad], and of
-        `opening`; and for 20 ms. Where Newton's method converges slowly by the factors, the full
+        `opening`; and for 50 ms. Where Newton's method converges slowly by the factors, the full
         matrix is factorized instead if `with_full_matrix`, at a higher cost.
         """
         state, equations = start.state, self._equations
-        n, status, ends, a, time, before, largest_error = self._native.take_steps(
+        times = times[: self._memory.most_steps]
+        n, status, a, time, before, largest_error = self._native.take_steps(
             (
                 *(state.position, state.orientation, state.velocity, state.coordinate),
                 *(start.acceleration, start.multiplier, start.a),
             ),
-            *(state.time, (h, *self.coefficients.of_newton(h)), times, keeps_all, limits),
+            *(state.time, (h, *self.coefficients.of_newton(h)), times),
+            *(self._memory.arrays, limits),
             None if equations.has_constant_inputs else equations.set_inputs,
             self._matrix.solve_full if with_full_matrix else None,
         )
-        *arrays, acceleration, multiplier = ends
-        states = States._make([*arrays, times[n - len(acceleration) : n]])
+        ends = self._memory.ends(times[:n])
         newest = None
         if n > 0:
-            newest = AlphaState(states.at(-1), acceleration[-1], multiplier[-1], a)
-        steps = Ends(n, states, acceleration), multiplier, newest
-        return AlphaSteps(*steps, (time, before), largest_error, self._failure(status))
+            others = ends.acceleration[-1].copy(), ends.multiplier[-1].copy()
+            newest = AlphaState(ends.states.at(-1), *others, a)
+        return AlphaSteps(ends, newest, (time, before), largest_error, self._failure(status))
 
     def _failure(self, status: int) -> BaseException | None:
         """Return the error of the newest step."""

@@ -107,7 +107,7 @@ class HalvedSteps(Generic[Now]):
         """Return the state as it is: steps close joints themselves, up to their compliance."""
         return state
 
-    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
+    def take_steps(self, times: FloatArray) -> Ends | None:
         """Take none of several steps at once."""
         return None
 
@@ -397,8 +397,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             return self._starting.moved(self.state, self.acceleration, h).with_(time=time)
         return super().advance(time)
 
-    def take_steps(self, times: FloatArray, keeps_all: bool) -> Ends | None:
-        """Take steps of the nominal length to these times, up to one in parts, for at most 20 ms.
+    def take_steps(self, times: FloatArray) -> Ends | None:
+        """Take steps of the nominal length to these times, up to one in parts, for at most 50 ms.
 
         None if there are none. An error of a user's function after the first step is raised by the
         next call.
@@ -409,7 +409,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         n = len(times) if is_whole.all() else int(is_whole.argmin())
         if n == 0 or self._halvings > 0 or self._h != h:
             return None
-        taken = self._take_steps(self.now, h, times[:n], keeps_all)
+        taken = self._take_steps(self.now, h, times[:n])
         ends, failure = taken.ends, taken.failure
         if isinstance(failure, SimulationError):
             self._halve(float(times[ends.n_steps]), 0, failure)
@@ -423,17 +423,17 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._check_closed()
         position, orientation, *_ = ends.states  # joints may have become stiffer, and closed more
         position[-1], orientation[-1] = self.state.position, self.state.orientation
-        multiplier = None if self.is_rigid else taken.multiplier[:, : self._system.n_rows]
-        return ends._replace(multiplier=multiplier)
+        n_rows = 0 if self.is_rigid else self._system.n_rows
+        return ends._replace(multiplier=ends.multiplier[:, :n_rows])
 
     def _take_steps(
-        self, start: AlphaState, h: float, times: FloatArray, *choices: bool
+        self, start: AlphaState, h: float, times: FloatArray, with_full_matrix: bool = False
     ) -> AlphaSteps:
         """Take steps from values of the method, and make joints stiffer after the last one."""
         can_lower = self._is_negligible and self._is_driven and self.compliance > self._least
         share = step_equations.NEGLIGIBLE_ERROR if can_lower else np.inf
         limits = self._error_limit, share
-        taken = self.method.take_steps(start, h, times, limits, *choices)
+        taken = self.method.take_steps(start, h, times, limits, with_full_matrix)
         if taken.newest is not None:
             self._now, self._h = taken.newest, h
             self._largest_error = max(self._largest_error, taken.largest_error)
@@ -498,7 +498,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         elif h != self._h:  # a is dv/dt at t + shift h; by linear interpolation, that for the new h
             a = start.acceleration + h / self._h * (start.a - start.acceleration)
             start = replace(start, a=a)
-        taken = self._take_steps(start, h, np.array([time]), False, is_last_resort)
+        taken = self._take_steps(start, h, np.array([time]), is_last_resort)
         if taken.failure is not None:
             raise taken.failure
         self._start_a = start.a
