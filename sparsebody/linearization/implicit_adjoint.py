@@ -33,7 +33,8 @@ from sparsebody.simulation.implicit import collocation, implicit_stepper, newton
 from sparsebody.simulation.implicit import generalized_alpha as alpha
 from sparsebody.simulation.implicit.collocation import CollocationState, CollocationStepper
 from sparsebody.simulation.stepper import carried
-from sparsebody.simulation.stepping import Checkpoint, Ends, Problem
+from sparsebody.simulation.stepping import Checkpoint, Problem
+from sparsebody.simulation.trajectory import Ends
 
 Now = TypeVar("Now", bound=step_equations.Newest)
 Part = TypeVar("Part", bound=Any)  # a step, which has an end

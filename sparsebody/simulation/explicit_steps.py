@@ -25,7 +25,7 @@ from sparsebody.simulation import integrators, stabilization
 from sparsebody.simulation.callbacks import Control, ControlArguments
 from sparsebody.simulation.integrators import Composition, SemiImplicitEuler, Tableau
 from sparsebody.simulation.stabilization import Evaluate, Pivot, Scales, Solved, largest
-from sparsebody.simulation.stepping import EndMemory, Ends
+from sparsebody.simulation.trajectory import EndMemory, Ends
 
 Native = (
     simulation.SpatialSteps

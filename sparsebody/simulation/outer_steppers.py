@@ -27,8 +27,8 @@ from sparsebody.simulation.implicit.step_equations import Newest
 from sparsebody.simulation.integrators import LocalError, interpolated
 from sparsebody.simulation.stabilization import largest_turn
 from sparsebody.simulation.stepper import EXCHANGE, LONG_STEP, Stepper, carried, moved_on
-from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
-from sparsebody.simulation.trajectory import Event, cause_of
+from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.trajectory import Ends, Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
 SINGULAR_START = (

@@ -66,8 +66,9 @@ from sparsebody.simulation.outer_steppers import (
 from sparsebody.simulation.stabilization import STABILIZATIONS, check_is_closed, closed_start
 from sparsebody.simulation.step_errors import End, StepErrors
 from sparsebody.simulation.stepper import UNDETERMINED_BRANCH, Stepper
-from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, row_size
+from sparsebody.simulation.stepping import Checkpoint, Problem, row_size
 from sparsebody.simulation.trajectory import (
+    Ends,
     Event,
     Header,
     MemoryRecorder,

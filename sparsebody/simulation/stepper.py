@@ -28,8 +28,8 @@ from sparsebody.simulation.stabilization import (
     largest,
     largest_turn,
 )
-from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch
-from sparsebody.simulation.trajectory import Event, cause_of
+from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch
+from sparsebody.simulation.trajectory import Ends, Event, cause_of
 from sparsebody.tolerances import WORST_RESIDUAL
 
 _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))

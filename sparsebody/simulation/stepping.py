@@ -4,12 +4,12 @@ import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.model.system import State, States, System
+from sparsebody.model.system import State, System
 from sparsebody.simulation.callbacks import Control
 from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.trajectory import Event
@@ -17,7 +17,6 @@ from sparsebody.simulation.trajectory import Event
 Note = Callable[[Event], None]
 
 _N_SCALARS = 10
-_MOST_NUMBERS = 1 << 19  # in the ends of several steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,36 +81,6 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     counts = int(full_rank), int(wait), int(countdown)
     rank = RankWatch(analysis if analyzed else None, *counts, *others)
     return Checkpoint(int(step), state, acceleration, int(n_events), wall_time, rank, memory)
-
-
-class Ends(NamedTuple):
-    """The ends of k steps, in memory that further steps use again."""
-
-    states: States  # at k times
-    acceleration: FloatArray  # (k, n_bodies, 6)
-    multiplier: FloatArray  # (k, n_rows) of compliant joints, (k, 0) where all are rigid
-
-    @property
-    def n_steps(self) -> int:
-        """Return k."""
-        return len(self.acceleration)
-
-
-class EndMemory:
-    """Memory for the ends of several steps, which each call fills anew."""
-
-    def __init__(self, system: System, n_rows: int = 0) -> None:
-        n, n_coordinates = system.n_bodies, len(system.coordinates.joint)
-        shapes = (n, 3), (n, 4), (n, 6), (n_coordinates,), (n, 6), (n_rows,)
-        size = sum(math.prod(shape) for shape in shapes)
-        self.most_steps = max(1, _MOST_NUMBERS // size)
-        # Of States without times, accelerations and multipliers
-        self.arrays: Any = tuple(np.empty((self.most_steps, *shape)) for shape in shapes)
-
-    def ends(self, times: FloatArray) -> Ends:
-        """Return the newest ends, at these times."""
-        *arrays, acceleration, multiplier = (array[: len(times)] for array in self.arrays)
-        return Ends(States._make([*arrays, times]), acceleration, multiplier)
 
 
 def state_size(system: System) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,7 @@ STATE_CHANNELS = tuple(CHANNELS)[:5]
 OPTIONAL_CHANNELS = ("elastic_energy", "joint_wrench")
 
 _BLOCK_BYTES = 1 << 28  # of records in memory that are one array
+_MOST_NUMBERS = 1 << 19  # in the ends of several steps
 _SAMPLED_TIMES = (0.0, 0.1, 0.7, 3.1)  # [s] where given functions of time are compared
 
 
@@ -316,6 +317,36 @@ class Header:
             for name, record in CHANNELS.items()
             if name not in absent
         }
+
+
+class Ends(NamedTuple):
+    """The ends of k steps, in memory that further steps use again."""
+
+    states: States  # at k times
+    acceleration: FloatArray  # (k, n_bodies, 6)
+    multiplier: FloatArray  # (k, n_rows) of compliant joints, (k, 0) where all are rigid
+
+    @property
+    def n_steps(self) -> int:
+        """Return k."""
+        return len(self.acceleration)
+
+
+class EndMemory:
+    """Memory for the ends of several steps, which each call fills anew."""
+
+    def __init__(self, system: System, n_rows: int = 0) -> None:
+        n, n_coordinates = system.n_bodies, len(system.coordinates.joint)
+        shapes = (n, 3), (n, 4), (n, 6), (n_coordinates,), (n, 6), (n_rows,)
+        size = sum(math.prod(shape) for shape in shapes)
+        self.most_steps = max(1, _MOST_NUMBERS // size)
+        # Of States without times, accelerations and multipliers
+        self.arrays: Any = tuple(np.empty((self.most_steps, *shape)) for shape in shapes)
+
+    def ends(self, times: FloatArray) -> Ends:
+        """Return the newest ends, at these times."""
+        *arrays, acceleration, multiplier = (array[: len(times)] for array in self.arrays)
+        return Ends(States._make([*arrays, times]), acceleration, multiplier)
 
 
 def records_of(

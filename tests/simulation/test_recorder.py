@@ -66,7 +66,8 @@ def test_file_holds_what_memory_would_hold(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "limit", ["trajectory._BLOCK_BYTES", "trajectory_files._BLOCK_BYTES", "stepping._MOST_NUMBERS"]
+    "limit",
+    ["trajectory._BLOCK_BYTES", "trajectory_files._BLOCK_BYTES", "trajectory._MOST_NUMBERS"],
 )
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
 def test_memory_of_one_record_or_step_at_once_holds_the_same(limit, method, tmp_path, monkeypatch):

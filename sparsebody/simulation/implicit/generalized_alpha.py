@@ -39,7 +39,7 @@ from sparsebody.kinematics.joint_motion import displaced
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
-from sparsebody.simulation.stepping import EndMemory, Ends
+from sparsebody.simulation.trajectory import EndMemory, Ends
 
 # Errors at which Newton's method ends: relative to the predictor's, and, where corrections decrease
 # slowly, relative to h^2 dv/dt

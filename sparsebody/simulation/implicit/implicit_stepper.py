@@ -25,8 +25,8 @@ from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 from sparsebody.simulation.integrators import INTEGRATORS, LocalError
 from sparsebody.simulation.stabilization import largest
-from sparsebody.simulation.stepping import Checkpoint, Ends, Problem, RankWatch, packed, unpacked
-from sparsebody.simulation.trajectory import Event, cause_of
+from sparsebody.simulation.stepping import Checkpoint, Problem, RankWatch, packed, unpacked
+from sparsebody.simulation.trajectory import Ends, Event, cause_of
 
 _SAME_STEP = 1e-9  # relative difference of steps, by rounding of times
 # Part of a step that is left to the next one, as what remains after an event. In shorter steps
