@@ -97,9 +97,9 @@ class StepErrors:
         position, orientation, velocity, _, time = (array[:n] for array in states)
         motion = position, orientation, velocity
         self._native.add_ends(first_step, time, motion, acceleration[:n])
-        for k in range(n, len(acceleration)):
-            if first_step + k >= self.next_step:
-                self.add(first_step + k, states.at(k), acceleration[k])
+        while n < len(acceleration):
+            self.add(first_step + n, states.at(n), acceleration[n])
+            n = max(n + 1, self.next_step - first_step)
 
     def _lasting(self, differences: FloatArray | None) -> FloatArray:
         """Return how large differences (3, n_bodies, 7) are at least, without vibrations."""

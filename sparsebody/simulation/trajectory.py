@@ -472,9 +472,10 @@ class MemoryRecorder(Recorder):
         """Return the trajectory."""
         header = self._header
         channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
-        for name, block in self._block.items():
+        while self._block:  # not kept here besides the trajectory
+            name, block = self._block.popitem()
             newest = block[: self._filled]
-            before = [full[name] for full in self._full]
+            before = [full.pop(name) for full in self._full]
             channels[name] = np.concatenate([*before, newest]) if before else newest
         return Trajectory(
             **channels,
