@@ -151,11 +151,12 @@ struct PlanarEvaluation {
     to_user_order(acceleration, multiplier);
     return {status, {.residual = residuals.last}};
   }
-  // The same by the newest factors, of a near pose, refined to rounding.
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+  // The same by the newest factors, of a near pose, refined to BlockQR::residual_by_factors; from the multipliers of the
+  // newest solution, if that is of a near state.
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier) {
     const Index status = assemble(in);
     if (status != BlockQR::regular) return {status, {}};
-    const BlockQR::Residuals residuals = qr->solve(rows(), system.right, true, x);
+    const BlockQR::Residuals residuals = qr->solve_by_factors(rows(), system.right, is_near, x);
     to_user_order(acceleration, multiplier);
     return {status, {.residual = residuals.last}};
   }

@@ -76,7 +76,7 @@ double ExtendedPlanarSystem::solve(PlanarEvaluation& evaluation, const Evaluatio
     for (Index k = 0; k < m; ++k) dy[k] = residual[k].high, worst = std::max(worst, std::abs(dy[k]));
     if (step > 1 && !(worst < before / 2)) break;  // two corrections at least, then as long as residuals halve
     before = worst;
-    evaluation.qr->substitute(dy);  // (A A')^-1 of the residual
+    evaluation.qr->substitute(View<double>(dy));  // (A A')^-1 of the residual
     for (Index k = 0; k < m; ++k) x[n + k] += dy[k];
     for_rows([&](Index k, const Extended* row, Extended* a) {  // a -= A' dy
       for (int i = 0; i < 3; ++i) {

@@ -306,7 +306,7 @@ EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<d
   return {status, refinement};
 }
 
-EvaluationResult SpatialEvaluation::accelerate_by_factors(const EvaluationInput& in,
+EvaluationResult SpatialEvaluation::accelerate_by_factors(const EvaluationInput& in, bool,
                                                           View<double, 2> acceleration, View<double> multiplier) {
   const Index status = assemble(in);
   if (status != block_ldl::regular) return {status, {}};
@@ -441,7 +441,7 @@ EvaluationResult ReducedEvaluation::accelerate(const EvaluationInput& in, View<d
   return {status, refinement};
 }
 
-EvaluationResult ReducedEvaluation::accelerate_by_factors(const EvaluationInput& in,
+EvaluationResult ReducedEvaluation::accelerate_by_factors(const EvaluationInput& in, bool,
                                                           View<double, 2> acceleration, View<double> multiplier) {
   const Index status = assemble(in);
   if (status != block_ldl::regular) return {status, {}};

@@ -76,7 +76,7 @@ struct SpatialEvaluation {
   // it may be a bound.
   EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
   // The same by the newest factors, of a near pose, refined to rounding.
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier);
 
   // Fills x with the solution for a right-hand side by the newest factors, refined to max(goal, larger_goal).
   Refinement solve(View<const double> right, double larger_goal, bool is_shifted);
@@ -126,7 +126,7 @@ struct ReducedEvaluation {
   Index assemble(const EvaluationInput& in);
   Index factorize() { return reduced.factorize(); }
   EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier);
   Refinement solve(View<const double> right, double goal, bool is_shifted) {
     return reduced.solve(right, goal, is_shifted);
   }

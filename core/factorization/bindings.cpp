@@ -56,7 +56,7 @@ void bind_block_qr(nb::module_& m) {
   def_kernel<"factorize(rows, rhs, y)">(
       type, nb::overload_cast<ConstraintRows, View<const double>, View<double>>(&BlockQR::factorize),
       "Factorize along with a right-hand side; also fill y with Q' f - R'^-1 gamma.");
-  def_kernel<"substitute_back(x)">(type, nb::overload_cast<View<double>>(&BlockQR::substitute_back, nb::const_),
+  def_kernel<"substitute_back(x)">(type, nb::overload_cast<View<double>>(&BlockQR::substitute_back<double>, nb::const_),
                                    "Replace x by R^-1 x.");
   def_kernel<"solve(rows, rhs, x, accurate, corrections)">(
       type,
@@ -66,7 +66,7 @@ void bind_block_qr(nb::module_& m) {
       },
       "Fill x, and return the relative residual of the rows and that before the first correction.");
   def_kernel<"smallest_pivot(rows)">(
-      type, [](const BlockQR& qr, ConstraintRows rows) { return qr.smallest_pivot(rows); },
+      type, [](const BlockQR& qr, ConstraintRows) { return qr.smallest_pivot(); },
       "Return the smallest sine of an angle between a row and those eliminated before it, and that row.");
   def<"front_shapes()">(type, &BlockQR::front_shapes,
                         "Return (n_dual, 4): pivots, rows, columns of storage, rows of the contribution block.");

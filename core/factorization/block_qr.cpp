@@ -16,9 +16,7 @@ namespace {
 
 constexpr double negligible = 1e-14;  // pivot relative to its row of A that is a rounding error
 constexpr Index large = 1 << 14;      // dual blocks from which on memory is requested before it is needed
-constexpr double residual_floor = 1e-14;      // relative residual that no correction reduces
-constexpr double residual_goal = 1e-10;       // that suffices for accelerations alone, which steps project onto the rows
-constexpr double estimated_residual = 1e-3;   // below it the next residual is taken to be the square
+constexpr double estimated_residual = 1e-3;  // relative; below it the next one is taken to be smaller by the same ratio
 
 // ---- The tree of fronts
 
@@ -213,8 +211,9 @@ struct Sizes {
   double worst_or_nan() const { return worst + (total - total); }
 };
 
-// Fills residual = A x - gamma; its size is relative to the largest term of A x, A f and gamma, f being the free motion.
-template <int width>
+// Fills residual = A x - gamma; its size is relative to the largest term of A x, gamma and, unless it is known, A f, f being
+// the free motion.
+template <int width, bool with_free>
 Sizes fill_residual(const ConstraintPattern& pattern, const Range& duals, ConstraintRows A, const double* x, const double* f,
                     const double* gamma, double* residual) {
   double worst = 0.0, largest = 0.0, total = 0.0;
@@ -226,7 +225,7 @@ Sizes fill_residual(const ConstraintPattern& pattern, const Range& duals, Constr
       const Index first = columns.first(ends[side]);
       for (Index a = 0; a < columns.size(ends[side]); ++a) {
         of_x[side] += row[side][a] * x[first + a];
-        of_f[side] += row[side][a] * f[first + a];
+        if constexpr (with_free) of_f[side] += row[side][a] * f[first + a];
       }
     }
     const double error = of_x[0] + of_x[1] - gamma[k];
@@ -241,15 +240,14 @@ Sizes fill_residual(const ConstraintPattern& pattern, const Range& duals, Constr
 }
 
 // x -= A' y
-template <int width>
-void subtract_forces(const ConstraintPattern& pattern, const Range& duals, ConstraintRows A, const double* y,
-                     double* x) {
+template <int width, class T>
+void subtract_forces(const ConstraintPattern& pattern, const Range& duals, ConstraintRows A, const T* y, T* x) {
   const auto n = std::uint32_t(pattern.n_primal());
   for_each_row<width>(pattern, duals, A, [&](Index k, const auto& row, const auto& ends, const auto& columns) SB_UNROLL {
     for (int side = 0; side < 2; ++side) {
       if (ends[side] >= n) continue;
       const Index first = columns.first(ends[side]);
-      for (Index a = 0; a < columns.size(ends[side]); ++a) x[first + a] -= row[side][a] * y[k];
+      for (Index a = 0; a < columns.size(ends[side]); ++a) x[first + a] -= y[k] * row[side][a];
     }
   });
 }
@@ -377,11 +375,11 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   fronts_.push_back(next);
   R_ = Array<double>(next.start);
   stack_ = Array<double>(height + spare);
-  residual_ = Array<double>(pattern_.n_rows());
+  residual_ = Array<double>(pattern_.n_rows()), inverse_squares_ = Array<double>(pattern_.n_rows());
   const Index n_shared = n_parts == 0 ? 0 : pattern_.n_rows() - pattern_.duals[first_ancestor].first_row;
   for (Index p = 0; p <= n_parts; ++p)
     subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, Array<double>(largest_front + apart),
-                         Array<double>(p < n_parts ? n_shared : 0)});
+                         Array<double>(p < n_parts ? 2 * n_shared : 0)});
 }
 
 Array<Index, 2> BlockQR::front_shapes() const {
@@ -490,7 +488,8 @@ Index BlockQR::factorize(Subtrees& part, ConstraintRows A, View<const double> rh
       double square = 0.0;
       if (width == 3) square = square_of<6>(row);
       else for (Index a = 0; a < 2 * width; ++a) square += row[a] * row[a];
-      if (!(negligible * negligible * square * inverse * inverse < 1.0) && status == regular) status = k;
+      inverse_squares_[k] = square * inverse * inverse;
+      if (!(negligible * negligible * inverse_squares_[k] < 1.0) && status == regular) status = k;
       if (!rhs.empty()) y[k] = f[t];
     }
   }
@@ -499,44 +498,28 @@ Index BlockQR::factorize(Subtrees& part, ConstraintRows A, View<const double> rh
 
 // ---- Substitution
 
-void BlockQR::substitute(View<double> x) {
-  for_each_part([&](Index p) { substitute(subtrees_[p], x.data()); });
-  for (Index p = 0; p + 1 < Index(subtrees_.size()); ++p) {
-    Array<double>& from = subtrees_[p].ancestors;
-    double* const to = x.data() + x.size() - from.size();
-    for (Index k = 0; k < from.size(); ++k) to[k] += std::exchange(from[k], 0.0);
-  }
-  substitute(common_ancestors(), x.data());
-  substitute_back(x);
-}
-
-void BlockQR::substitute_back(View<double> x) const {
-  substitute_back(subtrees_.back(), x.data());
-  for_each_part([&](Index p) { substitute_back(subtrees_[p], x.data()); });
-}
-
 namespace {
 
 // L y = x and x -= L' y of a front, R = L', whose first columns are pivots: n of them, or `size` if n is 0.
-template <int n>
+template <int n, class T>
 SB_INLINE void substitute_front(const double* R, Index stride, Index size, Index n_inner, Index n_columns,
-                                const std::uint32_t* column, double* x, double* of_ancestors) {
+                                const std::uint32_t* column, T* x, T* of_ancestors) {
   if constexpr (n == 0) {
     for (Index t = 0; t < size; ++t, R += stride) {
-      const double y = x[column[t]] *= R[t];
-      for (Index c = t + 1; c < n_inner; ++c) x[column[c]] -= R[c] * y;
-      for (Index c = n_inner; c < n_columns; ++c) of_ancestors[column[c]] -= R[c] * y;
+      const T y = x[column[t]] = x[column[t]] * R[t];
+      for (Index c = t + 1; c < n_inner; ++c) x[column[c]] -= y * R[c];
+      for (Index c = n_inner; c < n_columns; ++c) of_ancestors[column[c]] -= y * R[c];
     }
   } else {
-    double y[n];
+    T y[n];
     for (Index t = 0; t < n; ++t) {
-      double total = x[column[t]];
-      for (Index s = 0; s < t; ++s) total -= R[s * stride + t] * y[s];
+      T total = x[column[t]];
+      for (Index s = 0; s < t; ++s) total -= y[s] * R[s * stride + t];
       x[column[t]] = y[t] = total * R[t * stride + t];
     }
     const auto product = [&](Index c) SB_UNROLL {
-      double total = 0.0;
-      for (Index t = 0; t < n; ++t) total += R[t * stride + c] * y[t];
+      T total{};
+      for (Index t = 0; t < n; ++t) total += y[t] * R[t * stride + c];
       return total;
     };
     for (Index c = n; c < n_inner; ++c) x[column[c]] -= product(c);
@@ -545,25 +528,25 @@ SB_INLINE void substitute_front(const double* R, Index stride, Index size, Index
 }
 
 // R x = x of a front.
-template <int n>
+template <int n, class T>
 SB_INLINE void substitute_front_back(const double* R, Index stride, Index size, Index n_columns,
-                                     const std::uint32_t* column, double* x) {
+                                     const std::uint32_t* column, T* x) {
   if constexpr (n == 0) {
     for (Index t = size - 1; t >= 0; --t) {
-      double total = x[column[t]];
-      for (Index c = n_columns - 1; c > t; --c) total -= R[t * stride + c] * x[column[c]];
+      T total = x[column[t]];
+      for (Index c = n_columns - 1; c > t; --c) total -= x[column[c]] * R[t * stride + c];
       x[column[t]] = total * R[t * stride + t];
     }
   } else {
-    double total[n];
+    T total[n];
     for (Index t = 0; t < n; ++t) total[t] = x[column[t]];
     for (Index c = n_columns - 1; c >= n; --c) {  // the newest ones last
-      const double y = x[column[c]];
-      for (Index t = 0; t < n; ++t) total[t] -= R[t * stride + c] * y;
+      const T y = x[column[c]];
+      for (Index t = 0; t < n; ++t) total[t] -= y * R[t * stride + c];
     }
     for (Index t = n - 1; t >= 0; --t) {
-      for (Index c = n - 1; c > t; --c) total[t] -= R[t * stride + c] * total[c];
-      x[column[t]] = total[t] *= R[t * stride + t];
+      for (Index c = n - 1; c > t; --c) total[t] -= total[c] * R[t * stride + c];
+      x[column[t]] = total[t] = total[t] * R[t * stride + t];
     }
   }
 }
@@ -576,9 +559,10 @@ SB_INLINE void with_pivots(Index n, F&& body) {
 
 }  // namespace
 
-void BlockQR::substitute(Subtrees& part, double* x) {
+template <class T>
+void BlockQR::substitute(Subtrees& part, T* x) {
   const bool is_large = pattern_.n_dual() > large;
-  double* const of_ancestors = part.ancestors.data() - (pattern_.n_rows() - part.ancestors.size());
+  T* const of_ancestors = reinterpret_cast<T*>(part.ancestors.data()) - (pattern_.n_rows() - n_shared(part));
   for (Index j = part.begin; j < part.end; ++j) {
     const Front& front = fronts_[j];
     const std::uint32_t* const column = columns_.data() + front.first_column;
@@ -590,7 +574,8 @@ void BlockQR::substitute(Subtrees& part, double* x) {
   }
 }
 
-void BlockQR::substitute_back(const Subtrees& part, double* x) const {
+template <class T>
+void BlockQR::substitute_back(const Subtrees& part, T* x) const {
   const bool is_large = pattern_.n_dual() > large;
   for (Index j = part.end - 1; j >= part.begin; --j) {
     const Front& front = fronts_[j];
@@ -603,15 +588,30 @@ void BlockQR::substitute_back(const Subtrees& part, double* x) const {
   }
 }
 
-std::pair<double, Index> BlockQR::smallest_pivot(ConstraintRows A, View<double> inverse_squares) const {
-  SmallestPivot smallest{inverse_squares};
-  for (Index j = 0; j < pattern_.n_dual(); ++j) {
-    const Front& front = fronts_[j];
-    for (Index t = 0; t < front.size; ++t) {
-      const double inverse = R_[front.start + t * (front.stride() + 1)];
-      smallest.take(inverse * inverse, A, columns_[front.first_column + t]);
-    }
+template <class T>
+void BlockQR::substitute(View<T> x) {
+  for_each_part([&](Index p) { substitute(subtrees_[p], x.data()); });
+  for (Index p = 0; p + 1 < Index(subtrees_.size()); ++p) {
+    T* const from = reinterpret_cast<T*>(subtrees_[p].ancestors.data());
+    const Index n = n_shared(subtrees_[p]);
+    T* const to = x.data() + x.size() - n;
+    for (Index k = 0; k < n; ++k) to[k] += std::exchange(from[k], T{});
   }
+  substitute(common_ancestors(), x.data());
+  substitute_back(x);
+}
+
+template <class T>
+void BlockQR::substitute_back(View<T> x) const {
+  substitute_back(subtrees_.back(), x.data());
+  for_each_part([&](Index p) { substitute_back(subtrees_[p], x.data()); });
+}
+template void BlockQR::substitute(View<double>);
+template void BlockQR::substitute_back(View<double>) const;
+
+std::pair<double, Index> BlockQR::smallest_pivot() const {
+  SmallestPivot smallest;
+  for (Index k = 0; k < pattern_.n_rows(); ++k) smallest.take(inverse_squares_[k], k);
   return smallest.sine_and_row();
 }
 
@@ -623,37 +623,49 @@ void BlockQR::in_parts(const Task& task) const {
   task(Index(subtrees_.size()) - 1, Range{subtrees_.back().begin, subtrees_.back().end});
 }
 
+constexpr BlockQR::Goal BlockQR::exact{1e-14, true};        // which no correction reduces
+constexpr BlockQR::Goal BlockQR::rough{1e-10, false};       // that suffices for accelerations alone, which steps project onto the rows
+constexpr BlockQR::Goal BlockQR::by_factors{residual_by_factors, false};
+
 Index BlockQR::factorize_and_solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x,
                                    Residuals& residuals) {
   const Index status = factorize(A, rhs, residual_.view());
-  if (status == regular) residuals = refined(A, rhs, accurate, true, x, 4);
+  if (status == regular) residuals = refined(A, rhs, accurate ? exact : rough, forward, x, 4);
   return status;
 }
 
-void BlockQR::correct(ConstraintRows A, View<double> error, View<double> x) {
-  substitute(error);
-  std::fill(x.begin(), x.begin() + pattern_.n_columns(), 0.0);
+template <class T>
+void BlockQR::subtract(ConstraintRows A, const T* y, T* x) const {
   in_parts([&](Index, const Range& duals) {
-    pattern_.with_width([&](auto width) { subtract_forces<width>(pattern_, duals, A, error.data(), x.data()); });
+    pattern_.with_width([&](auto width) { subtract_forces<width>(pattern_, duals, A, y, x); });
   });
 }
 
-// Solves by iterative refinement. If `begun`, a factorization along with the right-hand side has done the forward
-// substitution of the first solution.
-BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bool accurate, bool begun,
+template <class T>
+void BlockQR::correct(ConstraintRows A, View<T> error, View<T> x) {
+  substitute(error);
+  std::fill(x.begin(), x.begin() + pattern_.n_columns(), T{});
+  subtract(A, error.data(), x.data());
+}
+template void BlockQR::correct(ConstraintRows, View<double>, View<double>);
+template void BlockQR::correct(ConstraintRows, View<Pair>, View<Pair>);
+
+// Solves by iterative refinement.
+BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, const Goal& goal, Begun begun,
                                     View<double> x, int corrections) {
   const Index n = pattern_.n_columns();
   const View<double> residual = residual_.view();
   std::copy(rhs.begin(), rhs.begin() + n, x.begin());
-  std::fill(x.begin() + n, x.end(), 0.0);
+  if (begun == duals) subtract(A, x.data() + n, x.data());
+  else std::fill(x.begin() + n, x.end(), 0.0);
   std::vector<Sizes> sizes(subtrees_.size());
-  const double goal = accurate ? residual_floor : residual_goal;
   double before = std::numeric_limits<double>::infinity(), scale = 0.0, last = 0.0, first = 0.0;
   for (int step = 0; step <= corrections; ++step) {
-    if (step > 0 || !begun) {  // A x - gamma
+    if (step > 0 || begun != forward) {  // A x - gamma
       in_parts([&](Index p, const Range& duals) {
         pattern_.with_width([&](auto width) {
-          sizes[p] = fill_residual<width>(pattern_, duals, A, x.data(), rhs.data(), rhs.data() + n, residual.data());
+          const auto fill = scale == 0.0 ? fill_residual<width, true> : fill_residual<width, false>;
+          sizes[p] = fill(pattern_, duals, A, x.data(), rhs.data(), rhs.data() + n, residual.data());
         });
       });
       Sizes all;
@@ -661,10 +673,11 @@ BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bo
       scale = std::max(scale, all.largest);
       last = scale > 0.0 ? all.worst_or_nan() / scale : all.worst_or_nan();
       if (step == 1) first = last;
-      if (step > 0 && (last <= goal || !(last < before / 2))) break;
+      if ((step > 0 && last <= goal.residual) || (step > 1 && !(last < before / 2))) break;
       substitute(residual);
     } else {
       substitute_back(residual);
+      last = 1.0;
     }
     in_parts([&](Index, const Range& duals) {
       for (Index k = pattern_.duals[duals.begin].first_row; k < Index(pattern_.duals[duals.end].first_row); ++k)
@@ -672,9 +685,10 @@ BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bo
       pattern_.with_width([&](auto width) { subtract_forces<width>(pattern_, duals, A, residual.data(), x.data()); });
     });
     if (step > 0) {
-      if (last < estimated_residual && last * last <= goal && !accurate) return {last * last, first};
-      before = last;
+      const double next = last * std::min(last / before, 1.0);
+      if (last < estimated_residual && next <= goal.residual && !goal.is_exact) return {next, first};
     }
+    before = last;
   }
   return {last, first};
 }

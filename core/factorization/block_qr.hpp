@@ -16,9 +16,13 @@
 
 #include "base/array.hpp"
 #include "base/threads.hpp"
+#include "base/vec.hpp"
 #include "factorization/partition.hpp"
 
 namespace sparsebody {
+
+// Numbers of two systems with the same matrix, which are solved at once.
+using Pair = Vec<2>;
 
 // A (n_dual_rows, 2, width): each row on the first and on the second primal block of its dual block, in units in
 // which the primal blocks D of [D A'; A 0] are identities.
@@ -65,8 +69,10 @@ class BlockQR {
   // The same with a right-hand side [f; gamma]: fills y (n_dual_rows,) with Q' f - R'^-1 gamma, so that
   // R^-1 y = (A A')^-1 (A f - gamma). Q' f is accurate to rounding, unlike R'^-1 (A f).
   Index factorize(ConstraintRows A, View<const double> rhs, View<double> y);
-  void substitute(View<double> x);             // x := (R' R)^-1 x = (A A')^-1 x
-  void substitute_back(View<double> x) const;  // x := R^-1 x
+  template <class T>
+  void substitute(View<T> x);                  // x := (R' R)^-1 x = (A A')^-1 x, of one system or two
+  template <class T>
+  void substitute_back(View<T> x) const;       // x := R^-1 x
 
   // Relative residuals of the constraint rows: of a solution, or an estimate unless it is to be `accurate`; and
   // before the first correction, which shows the error of R.
@@ -74,19 +80,29 @@ class BlockQR {
     double last, first;
   };
   // Fills the solution x of [1 A'; A 0] x = rhs. The primal equations hold to rounding; every correction makes
-  // the residual of the rows smaller by about its own size, so that the one after it need not be computed.
+  // the residual of the rows smaller by about the same ratio, so that the one after it need not be computed.
   Residuals solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x, int corrections = 4) {
-    return refined(A, rhs, accurate, false, x, corrections);
+    return refined(A, rhs, accurate ? exact : rough, nothing, x, corrections);
   }
-  // Fills the primal part of x with the least one that changes the rows A x by -error (n_dual_rows,), overwritten.
-  void correct(ConstraintRows A, View<double> error, View<double> x);
+  // The same by factors of a near matrix, to residual_by_factors, with the residual estimated. The dual part of x may be
+  // near that of the solution already.
+  Residuals solve_by_factors(ConstraintRows A, View<const double> rhs, bool has_duals, View<double> x) {
+    return refined(A, rhs, by_factors, has_duals ? duals : nothing, x, 4);
+  }
+  static constexpr double residual_by_factors = 1e-12;
+  // Fills the primal part of x with the least one that changes the rows A x by -error (n_dual_rows,), overwritten; of
+  // one system or two.
+  template <class T>
+  void correct(ConstraintRows A, View<T> error, View<T> x);
   // Both at once; returns what `factorize` does.
   Index factorize_and_solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x,
                             Residuals& residuals);
 
   // The smallest |R_tt| relative to the norm of the row of A, and that row: the sine of the angle between the row
-  // and those eliminated before it. Fills the inverse squares of the sines of all rows, or none, (0,).
-  std::pair<double, Index> smallest_pivot(ConstraintRows A, View<double> inverse_squares = {}) const;
+  // and those eliminated before it.
+  std::pair<double, Index> smallest_pivot() const;
+  // The inverse squares of the sines of all rows (n_dual_rows,).
+  View<const double> inverse_squares() const { return inverse_squares_; }
 
   // (n_dual, 4): pivots, rows, padded columns, and rows of the contribution block of every front.
   Array<Index, 2> front_shapes() const;
@@ -114,7 +130,7 @@ class BlockQR {
   struct Subtrees {
     Index begin, end;
     Array<double> front;
-    Array<double> ancestors;  // what a substitution adds to the dual rows of common ancestors; zero between calls
+    Array<double> ancestors;  // what a substitution adds to the dual rows of common ancestors, of two systems; zero between calls
   };
 
   Subtrees& common_ancestors() { return subtrees_.back(); }
@@ -127,12 +143,26 @@ class BlockQR {
   template <class Task>
   void in_parts(const Task& task) const;
   Index factorize(Subtrees& part, ConstraintRows A, View<const double> rhs, View<double> y);
-  void substitute(Subtrees& part, double* x);
-  void substitute_back(const Subtrees& part, double* x) const;
+  template <class T>
+  void substitute(Subtrees& part, T* x);
+  template <class T>
+  void substitute_back(const Subtrees& part, T* x) const;
   void assemble(Index j, const Front& front, ConstraintRows A, View<const double> rhs, double* to);
   void add_contribution(Index child, double* rows, double* gamma, double* f, Index stride, Index& top);
   void prefetch_front(Index j, ConstraintRows A) const;
-  Residuals refined(ConstraintRows A, View<const double> rhs, bool accurate, bool begun, View<double> x,
+  template <class T>  // x -= A' y
+  void subtract(ConstraintRows A, const T* y, T* x) const;
+  // Of the dual rows of common ancestors, to which a part adds.
+  static Index n_shared(const Subtrees& part) { return part.ancestors.size() / 2; }
+  // A residual that suffices, and whether it may be an estimate.
+  struct Goal {
+    double residual;
+    bool is_exact;
+  };
+  static const Goal exact, rough, by_factors;
+  // What is there of a solution: its dual part, or the forward substitution of the first one, in residual_.
+  enum Begun { nothing, duals, forward };
+  Residuals refined(ConstraintRows A, View<const double> rhs, const Goal& goal, Begun begun, View<double> x,
                     int corrections);
 
   ConstraintPattern pattern_;
@@ -143,6 +173,7 @@ class BlockQR {
   std::vector<Part> parts_;              // by front
   Array<double> R_;                      // by front, the inverse of its diagonal in place of that
   std::vector<Subtrees> subtrees_;       // parts, and at last their common ancestors
+  Array<double> inverse_squares_;        // of the sines of rows
   Array<double> stack_, residual_;       // scratch
 };
 

@@ -371,7 +371,9 @@ struct SmallestPivot {
   void take(double inverse_pivot, ARows rows, Index r) {
     const Index n = 2 * rows.shape(2);
     const double* a = rows.data() + n * r;
-    const double ratio = inverse_pivot * (n == 12 ? square<12>(a) : n == 6 ? square<6>(a) : square<2>(a, n));
+    take(inverse_pivot * (n == 12 ? square<12>(a) : n == 6 ? square<6>(a) : square<2>(a, n)), r);
+  }
+  void take(double ratio, Index r) {
     if (!(ratio > 0.0 && ratio <= largest)) largest = ratio > 0.0 ? ratio : std::numeric_limits<double>::infinity(), row = r;
     if (inverse_squares.size() > 0) inverse_squares[r] = ratio;
   }

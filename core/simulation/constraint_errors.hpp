@@ -49,6 +49,7 @@ class JointErrors {
   explicit JointErrors(const model::JointTable& joints);
 
   Index n_rows() const { return joints_.subspaces.size(); }
+  const model::JointTable& joints() const { return joints_; }
 
   // Fills delta, T' v_J or both; (0,) is not filled.
   void fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const;

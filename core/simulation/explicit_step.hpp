@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/vec.hpp"
 #include "dynamics/loads_and_rows.hpp"
@@ -19,18 +20,19 @@
 #include "model/poses.hpp"
 #include "simulation/constraint_errors.hpp"
 #include "simulation/control.hpp"
+#include "simulation/planar_projection.hpp"
 #include "simulation/stage_curves.hpp"
 #include "simulation/step_ends.hpp"
 
 namespace sparsebody::simulation {
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is accepted
-inline constexpr double largest_residual_by_factors = 1e-12;  // the same by factors of a near pose
 inline constexpr double slow_convergence = 0.1;      // contraction of an error beyond which factors are made anew
 inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same at stages before the end of a step
 inline constexpr double closed_ratio = 1e6;          // of a position error to its tolerance; a larger one means that rows are missing
 inline constexpr double rounded_ratio = 100.0;       // the same, below which corrections stop helping
+inline constexpr double near_ratio = 1e7;            // the same, below which velocities are projected alike at the poses before and after
 inline constexpr int most_corrections = 8;
 inline constexpr double last_node = 1.0 - 1e-12;     // nodes beyond it are the end of a step
 // A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
@@ -60,10 +62,10 @@ struct SpatialQR {
     to_user_order(acceleration, multiplier);
     return {status, {residuals.last, is_last_resort && residuals.first > rough ? residuals.first : 0.0}};
   }
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier) {
     const Index status = assemble(in);
     if (status != BlockQR::regular) return {status, {}};
-    const BlockQR::Residuals residuals = qr.solve(system.rows(), system.system.right, true, system.solution.x());
+    const BlockQR::Residuals residuals = qr.solve_by_factors(system.rows(), system.system.right, is_near, system.solution.x());
     to_user_order(acceleration, multiplier);
     return {status, {residuals.last, 0.0}};
   }
@@ -88,24 +90,32 @@ inline void correct(SpatialEvaluation& e, View<double> right, Index n_rows) {
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
 }
 inline void correct(ReducedEvaluation& e, View<double> right, Index n_rows) { correct(e.reduced, right, n_rows); }
-inline void correct(PlanarEvaluation& e, View<double> right, Index n_rows) {
-  e.qr->correct(e.rows(), right.slice(right.size() - n_rows, right.size()), e.x);
-}
-inline void correct(SpatialQR& e, View<double> right, Index n_rows) {
-  e.qr.correct(e.system.rows(), right.slice(right.size() - n_rows, right.size()), e.system.solution.x());
+inline BlockQR& qr_of(PlanarEvaluation& e) { return *e.qr; }
+inline BlockQR& qr_of(SpatialQR& e) { return e.qr; }
+inline View<double> newest_solution(PlanarEvaluation& e) { return e.x; }
+inline View<double> newest_solution(SpatialQR& e) { return e.system.solution.x(); }
+// Evaluations that correct two systems in hardly more time than one.
+template <class E>
+concept CorrectsPairs = requires(E& e) { qr_of(e); };
+template <CorrectsPairs E>
+void correct(E& e, View<double> right, Index n_rows) {
+  qr_of(e).correct(assembling(e).rows(), right.slice(right.size() - n_rows, right.size()), newest_solution(e));
 }
 
-// The smallest pivot of the newest factors, and its row; fills the inverse squares of all.
+// The smallest pivot of the newest factors, and its row.
 using RowPivot = std::pair<double, Index>;
-inline RowPivot smallest_pivot(const SpatialEvaluation& e, View<double> inverse_squares) {
-  return e.factors->smallest_pivot(e.rows(), inverse_squares);
+// That, and the inverse squares of all, which may be kept in the memory that is given.
+struct Pivots {
+  RowPivot smallest;
+  View<const double> inverse_squares;
+};
+inline Pivots pivots_of(const SpatialEvaluation& e, View<double> memory) {
+  return {e.factors->smallest_pivot(e.rows(), memory), memory};
 }
-inline RowPivot smallest_pivot(const ReducedEvaluation& e, View<double> inverse_squares) { return smallest_pivot(e.reduced, inverse_squares); }
-inline RowPivot smallest_pivot(const PlanarEvaluation& e, View<double> inverse_squares) {
-  return e.qr->smallest_pivot(e.rows(), inverse_squares);
-}
-inline RowPivot smallest_pivot(const SpatialQR& e, View<double> inverse_squares) {
-  return e.qr.smallest_pivot(e.system.rows(), inverse_squares);
+inline Pivots pivots_of(const ReducedEvaluation& e, View<double> memory) { return pivots_of(e.reduced, memory); }
+template <CorrectsPairs E>
+Pivots pivots_of(E& e, View<double>) {
+  return {qr_of(e).smallest_pivot(), qr_of(e).inverse_squares()};
 }
 
 // Whether accelerations are accurate.
@@ -207,8 +217,13 @@ class ExplicitSteps {
         inverse_tolerance_(tolerance.size()), correctable_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
         right_(n_unknowns), left_out_gamma_(left_out.rows.shape(0)), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
         trial_velocity_error_(joints.n_rows()), inverse_square_(independent_rows.size()), least_inverse_square_(independent_rows.size()),
-        largest_inverse_square_(independent_rows.size()), twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
+        largest_inverse_square_(independent_rows.size()), twists_({evaluation.n_bodies(), 6}), trial_velocity_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
         curves_(evaluation.n_bodies()), trial_(model::Poses::uninitialized(evaluation.n_bodies())) {
+    if constexpr (CorrectsPairs<E>)
+      pair_errors_ = Array<Pair>(independent_rows.size()), pairs_ = Array<Pair>(n_unknowns - independent_rows.size());
+    if constexpr (std::is_same_v<E, PlanarEvaluation>)
+      if (prescribed_rows.size() == 0 && PlanarProjection::applies(evaluation, joints.joints()))
+        plane_.emplace(evaluation, joints.joints());
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     for (const Index k : independent_rows) correctable_[k] = inverse_tolerance_[k];
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
@@ -323,7 +338,7 @@ class ExplicitSteps {
  protected:
   // Begins a step of n_stages stages.
   StepEnd begin(const StepStart& from, Index n_stages) {
-    near_ = from.coordinate, is_stopped_ = false;
+    near_ = from.coordinate, is_stopped_ = false, pivots_of_ = -1;
     start_speed_ = std::max(negligible_speed_, largest(from.bodies.velocity));
     if (keeps_stages_) {
       stages_ = Array<double, 3>::uninitialized({n_stages, from.bodies.position.rows(), 19});
@@ -370,9 +385,9 @@ class ExplicitSteps {
     return h * most / speed;
   }
   void follow_pivots() {
-    const Index n = inverse_square_.size();
+    const Index n = newest_inverse_squares_.size();
     double *least = least_inverse_square_.data(), *largest = largest_inverse_square_.data();
-    const double* newest = inverse_square_.data();
+    const double* newest = newest_inverse_squares_.data();
     for (Index k = 0; k < n; ++k) {
       least[k] = std::min(least[k], newest[k]);
       largest[k] = std::max(largest[k], newest[k]);
@@ -395,10 +410,27 @@ class ExplicitSteps {
   // pose.
   bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
     if (!is_near && !refactorize(s)) return false;
-    if (!close_pose(s, !is_near)) return false;
-    close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
+    const double n_tolerances = is_end ? velocity_tolerance : stage_velocity_tolerance;
+    if (!with_projection(s, [&](auto& state) { return project(state, s, !is_near, n_tolerances); })) return false;
     if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, start_speed_));
     return true;
+  }
+  template <class P>
+  bool project(P& state, StageState& s, bool has_own_factors, double n_tolerances) {
+    if (!close_pose(state, s, has_own_factors, n_tolerances)) return false;
+    if (!is_velocity_closed_) close_velocity(state, s, n_tolerances);
+    return true;
+  }
+  template <class F>
+  bool with_projection(StageState& s, const F& f) {
+    if (plane_) {
+      plane_->begin(s.position, s.orientation, s.velocity);
+      const bool is_done = f(*plane_);
+      plane_->store();
+      return is_done;
+    }
+    Projection state{*this, s};
+    return f(state);
   }
   bool refactorize(const StageState& s) {
     ++n_factorizations;
@@ -418,8 +450,8 @@ class ExplicitSteps {
     if (!fill_loads(s)) return false;
     in.load = load_.view();
     const View<double> multiplier = keeps_stages_ ? multipliers_.view()[k] : View<double>();
-    const bool is_done = has_factors && is_accurate(e_.accelerate_by_factors(in, s.acceleration.view(), multiplier),
-                                                    largest_residual_by_factors);
+    const bool is_done = has_factors && is_accurate(e_.accelerate_by_factors(in, k > 0, s.acceleration.view(), multiplier),
+                                                    BlockQR::residual_by_factors);
     if (!is_done) {
       ++n_factorizations;
       if (!is_accurate(e_.accelerate(in, s.acceleration.view(), multiplier), largest_residual)) return false;
@@ -445,10 +477,14 @@ class ExplicitSteps {
       std::copy_n(&s.acceleration(i, 0), 6, &stages_(k, i, 13));
     }
   }
+  // Of the newest factors, in the step.
   Pivot smallest() {
-    if (independent_rows_.size() == 0) return {};
-    const auto [sine, row] = smallest_pivot(e_, inverse_square_);
-    return {sine, row >= 0 ? independent_rows_[row] : row};
+    if (independent_rows_.size() > 0 && std::exchange(pivots_of_, n_factorizations) != n_factorizations) {
+      const auto [smallest, inverse_squares] = pivots_of(e_, inverse_square_);
+      const auto [sine, row] = smallest;
+      smallest_ = {sine, row >= 0 ? independent_rows_[row] : row}, newest_inverse_squares_ = inverse_squares;
+    }
+    return smallest_;
   }
   // At the newest state.
   double left_out_violation() {
@@ -483,29 +519,79 @@ class ExplicitSteps {
     if (prescribed_rows_.size() > 0) terms_->fill_errors(bodies, prescribed_rows_, delta, velocity);
   }
   double in_tolerances(View<const double> error) const { return largest(error, correctable_.view()); }
-  // The twists, or changes of velocity, that change the rows by -error.
-  void fill_twists(View<const double> error) {
+  // Makes the newest solution that which changes the rows by -error.
+  void correct_rows(View<const double> error) {
     const Index first = right_.size() - independent_rows_.size();
     for (Index k = 0; k < independent_rows_.size(); ++k) right_[first + k] = error[independent_rows_[k]];
     correct(e_, right_, independent_rows_.size());
+  }
+  void fill_twists(View<const double> error) {
+    correct_rows(error);
     e_.to_user_order(twists_.view(), {});
   }
+  // Fills the pairs of solutions that change the rows by -delta_ and -velocity_error_.
+  void correct_both() requires CorrectsPairs<E> {
+    for (Index k = 0; k < independent_rows_.size(); ++k)
+      pair_errors_[k] = gathered<2>({delta_[independent_rows_[k]], velocity_error_[independent_rows_[k]]});
+    qr_of(e_).correct(assembling(e_).rows(), pair_errors_.view(), pairs_.view());
+  }
+  // Makes one of them the newest solution.
+  void take(int which) requires CorrectsPairs<E> {
+    const View<double> x = newest_solution(e_);
+    for (Index a = 0; a < pairs_.size(); ++a) x[a] = pairs_[a][which];
+  }
+  // A state that is projected, as it is stored, and a trial of what follows, by the newest solution.
+  struct Projection {
+    ExplicitSteps& of;
+    StageState& s;
+
+    void fill_errors(View<double> delta, View<double> velocity) { of.fill_errors(s.bodies(), delta, velocity); }
+    void fill_trial_errors(bool has_changed, View<double> delta, View<double> velocity) {
+      of.fill_errors({of.trial_.position, of.trial_.orientation, has_changed ? of.trial_velocity_ : s.velocity}, delta, velocity);
+    }
+    void displace() {
+      of.e_.to_user_order(of.twists_.view(), {});
+      model::displace(s.position, s.orientation, of.twists_, of.trial_);
+      retract(of.retraction_.fixed, of.trial_.position, of.trial_.orientation, of.trial_.position);
+    }
+    // Returns the largest change.
+    double change_velocity() {
+      of.e_.to_user_order(of.twists_.view(), {});
+      for (Index k = 0; k < s.velocity.size(); ++k)
+        of.trial_velocity_.data()[k] = s.velocity.data()[k] + of.twists_.data()[k];
+      return largest(of.twists_.view());
+    }
+    void accept_pose() { std::swap(s.position, of.trial_.position), std::swap(s.orientation, of.trial_.orientation); }
+    void accept_velocity() { std::swap(s.velocity, of.trial_velocity_); }
+    double speed() const { return largest(s.velocity.view()); }
+    void store() {}
+  };
   // Newton's method on delta = 0 with the factors at hand, least in the metric of the inertias. Sets velocity_error_ at the
-  // pose found. The ratio is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
-  bool close_pose(StageState& s, bool has_own_factors) {
-    fill_errors(s.bodies(), delta_, {});
+  // state found. The ratio is the largest |delta_k| / tolerance_k of independent rows; then the others must be closed as well.
+  // Where that costs little more, small corrections come with those of the velocity, which may be closed then, too.
+  template <class P>
+  bool close_pose(P& state, StageState& s, bool has_own_factors, double n_tolerances) {
+    state.fill_errors(delta_, velocity_error_);
     double ratio = in_tolerances(delta_);
     bool has_moved = false;
     contraction_ = 1.0;
+    s.correction = 0.0, s.speed = state.speed();
     for (int step = 0; step < most_corrections && ratio > 1.0; ++step) {
-      fill_twists(delta_);
-      model::displace(s.position, s.orientation, twists_, trial_);
-      retract(retraction_.fixed, trial_.position, trial_.orientation, trial_.position);
-      fill_errors({trial_.position.view(), trial_.orientation.view(), s.velocity.view()}, trial_delta_,
-                  trial_velocity_error_);
+      const bool is_paired = CorrectsPairs<E> && ratio <= near_ratio;
+      double change = 0.0;
+      if constexpr (CorrectsPairs<E>)
+        if (is_paired) {
+          correct_both();
+          take(1), change = state.change_velocity();
+          take(0);
+        }
+      if (!is_paired) correct_rows(delta_);
+      state.displace();
+      state.fill_trial_errors(is_paired, trial_delta_, trial_velocity_error_);
       const double trial_ratio = in_tolerances(trial_delta_);
       if (!(trial_ratio < ratio)) {
         if (has_own_factors || ratio <= rounded_ratio) break;
+        state.store();
         if (!refactorize(s)) return false;
         has_own_factors = true;
         continue;
@@ -513,30 +599,31 @@ class ExplicitSteps {
       contraction_ = has_moved ? std::max(contraction_, trial_ratio / ratio) : trial_ratio / ratio;
       has_moved = true;
       const bool is_slow = trial_ratio > rounded_ratio && trial_ratio > slow_convergence * ratio;
-      std::swap(s.position, trial_.position), std::swap(s.orientation, trial_.orientation);
+      state.accept_pose();
+      if (is_paired) state.accept_velocity(), s.correction += change;
       std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
       ratio = trial_ratio;
+      if (is_slow) state.store();
       if (is_slow && !refactorize(s)) return false;
       has_own_factors = is_slow;
     }
-    if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
+    is_velocity_closed_ = s.correction > 0.0 && in_tolerances(velocity_error_) <= n_tolerances * s.speed;
     return largest(delta_, inverse_tolerance_.view()) <= closed_ratio;
   }
   // Corrects the velocity until |T' v_J| is below n_tolerances, times the speed. The factors are expected to reduce it by
   // the ratio contraction_ by which they reduced the position errors.
-  void close_velocity(StageState& s, double n_tolerances) {
-    const View<double, 2> v = s.velocity;
-    s.correction = s.speed = 0.0;
+  template <class P>
+  void close_velocity(P& state, StageState& s, double n_tolerances) {
     double before = std::numeric_limits<double>::infinity(), expected = contraction_ * in_tolerances(velocity_error_);
     for (int step = 0; step < most_corrections; ++step) {
-      fill_twists(velocity_error_);
-      const double change = largest(twists_.view());
+      correct_rows(velocity_error_);
+      const double change = state.change_velocity();
       if (!(change < before)) break;
-      for (Index k = 0; k < v.size(); ++k) v.data()[k] += twists_.data()[k];
+      state.accept_velocity();
       s.correction += change, before = 0.5 * change;
-      s.speed = largest(v);
+      s.speed = state.speed();
       if (expected <= n_tolerances * s.speed) break;
-      fill_errors(s.bodies(), {}, velocity_error_);
+      state.fill_errors({}, velocity_error_);
       if (in_tolerances(velocity_error_) <= n_tolerances * s.speed) break;
     }
   }
@@ -553,7 +640,10 @@ class ExplicitSteps {
   View<const Index> independent_rows_, loop_rows_;
   Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
   Array<double> inverse_square_, least_inverse_square_, largest_inverse_square_;  // of the pivots of all rows: at the newest stage, extremes in the step
-  Array<double, 2> twists_;
+  Array<double, 2> twists_, trial_velocity_;
+  Array<Pair> pair_errors_, pairs_;
+  bool is_velocity_closed_ = false;  // by corrections of the pose
+  std::optional<PlanarProjection> plane_;  // where it applies
   model::MotionList motions_;
   StageCurves curves_;
   model::Poses trial_;
@@ -564,6 +654,9 @@ class ExplicitSteps {
   double start_time_ = 0.0, end_time_ = 0.0;  // of the newest of several steps
   double start_speed_ = 0.0;       // of the step, or negligible_speed; what remains at a turning point is no measure
   double contraction_ = 1.0;       // of the position errors by the factors in use
+  Pivot smallest_;
+  View<const double> newest_inverse_squares_;
+  Index pivots_of_ = -1;           // how many factorizations there were when that was found
   bool is_stopped_ = false;        // by the control
   bool keeps_stages_ = false;
   Array<double, 3> stages_;

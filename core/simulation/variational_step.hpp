@@ -142,7 +142,9 @@ class VariationalSteps : public ExplicitSteps<E> {
       bodies.velocity(i, momentum_[i] + 0.5 * h * kick_[i]).store(&s.velocity(i, 0));
     this->fill_errors(s.bodies(), {}, velocity_error_);
     this->contraction_ = 1.0;
-    this->close_velocity(s, velocity_tolerance);
+    s.correction = 0.0;
+    typename Base::Projection state{*this, s};
+    this->close_velocity(state, s, velocity_tolerance);
     if (this->keeps_stages_) this->keep(s, 2 * k + 1);
     return true;
   }
