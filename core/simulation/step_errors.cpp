@@ -34,12 +34,13 @@ Array<double, 2> poses_of(const model::BodyMotions& bodies) {
 
 }  // namespace
 
-PairErrors defects(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight) {
+PairErrors defects(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight,
+                   View<const double, 2> mean_before) {
   const Index n = weight.rows();
   const double h = 0.5 * (end.time - start.time);
   PairErrors errors{Array<double>(n), Array<double>(n)};
   for (Index i = 0; i < n; ++i) {
-    double hermite = 0.0, simpson = 0.0, hermite_rate = 0.0, trapezoidal_rate = 0.0;  // squares
+    double hermite = 0.0, simpson = 0.0, hermite_rate = 0.0, trapezoidal_rate = 0.0, jump = 0.0;  // squares
     for (Index a = 0; a < 7; ++a) {
       const double y0 = start.pose(i, a), y1 = middle.pose(i, a), y2 = end.pose(i, a);
       const double rate0 = start.rate(i, a), rate1 = middle.rate(i, a), rate2 = end.rate(i, a);
@@ -51,11 +52,19 @@ PairErrors defects(const StepSample& start, const StepSample& middle, const Step
       simpson += square(change - h / 3.0 * (rates + 4.0 * rate1));
       hermite_rate += square(1.5 * (rate_change - 8.0 / 3.0 * bend - h / 9.0 * (curvatures - 8.0 * curvature1)));
       trapezoidal_rate += square(2.0 * (rate_change - bend - h / 4.0 * (curvatures + 2.0 * curvature1)));
+      if (mean_before.size() > 0) jump += square(2.0 * h * (0.25 * (curvatures + 2.0 * curvature1) - mean_before(i, a)));
     }
     errors.pose[i] = std::sqrt(smaller(hermite, simpson));
-    errors.rate[i] = std::sqrt(smaller(hermite_rate, trapezoidal_rate));
+    errors.rate[i] = std::sqrt(smaller(hermite_rate, larger_number(trapezoidal_rate, jump)));
   }
   return errors;
+}
+
+Array<double, 2> mean_curvature(const StepSample& start, const StepSample& middle, const StepSample& end) {
+  auto mean = Array<double, 2>::uninitialized(start.curvature.shape());
+  for (Index k = 0; k < mean.size(); ++k)
+    mean.data()[k] = 0.25 * (start.curvature.data()[k] + 2.0 * middle.curvature.data()[k] + end.curvature.data()[k]);
+  return mean;
 }
 
 Turning turning(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight,
@@ -98,19 +107,36 @@ void StepErrors::add(Index step, double time, const model::BodyMotions& bodies, 
     samples_.erase(samples_.begin());
     return;
   }
-  grow(time - seen_, time - start);
+  const StepSample first = samples_[0].view(), second = samples_[1].view(), last = samples_[2].view();
+  const bool is_close = step <= close_step_;
+  newest_ = defects(first, second, last, weight_, is_close ? mean_.view() : View<const double, 2>{});
+  mean_ = mean_curvature(first, second, last);
+  for (auto* errors : {&newest_.pose, &newest_.rate})
+    for (double& error : *errors) error /= time - start;
+  turning_ = turning(first, second, last, weight_, mass_, time - begin_, time - seen_);
+  grow(time - seen_);
   size_ = std::max(size_, displacement(samples_[2].pose));
-  const Index interval = std::min(step / interval_ratio, longest_interval);
+  const Index interval = is_close ? 0 : std::min(step / interval_ratio, longest_interval);
   next_step = step + std::max(Index(0), interval - 2), seen_ = time;
   samples_.erase(samples_.begin(), interval <= 2 ? samples_.end() - 1 : samples_.end());  // the last one starts the next pair
 }
 
-void StepErrors::grow(double duration, double h) {
-  const StepSample start = samples_[0].view(), middle = samples_[1].view(), end = samples_[2].view();
-  const PairErrors of_pair = defects(start, middle, end, weight_);
-  const auto [omega, kappa] = turning(start, middle, end, weight_, mass_, end.time - begin_, duration);
+bool StepErrors::begin_pair(Index step, double time) {
+  close_step_ = step + 1;
+  if (!samples_.empty() && samples_.back().time == time) return false;
+  samples_.clear();
+  next_step = step;
+  if (newest_.pose.size() > 0) {
+    grow(time - seen_);
+    seen_ = time;
+  }
+  return true;
+}
+
+void StepErrors::grow(double duration) {
+  const auto& [omega, kappa] = turning_;
   for (std::size_t i = 0; i < error_.size(); ++i) {
-    const double error = of_pair.pose[i] * duration / h, rate_error = of_pair.rate[i] * duration / h + duration * difference_[i];
+    const double error = duration * newest_.pose[i], rate_error = duration * (newest_.rate[i] + difference_scale * difference_[i]);
     const double decay = larger_number(duration * omega[i], least_decay);
     const double mean = -std::expm1(-decay) / decay;  // of exp(-omega t)
     const double u = rate_error_[i], growth = duration * kappa * error_[i];

@@ -18,8 +18,12 @@ struct StepSample {
 struct PairErrors {
   Array<double> pose, rate;
 };
-// Those of two steps, as lengths, by weights (n, 7) of squares, and by the rule with the smaller defect.
-PairErrors defects(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight);
+// Those of two steps, as lengths, by weights (n, 7) of squares, and by the rule with the smaller defect: the
+// trapezoidal one at least by a jump of mean curvatures (n, 7) from those before, if there are any.
+PairErrors defects(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight,
+                   View<const double, 2> mean_before);
+// Those in two steps (n, 7), without what alternates from step to step.
+Array<double, 2> mean_curvature(const StepSample& start, const StepSample& middle, const StepSample& end);
 
 struct Turning {
   Array<double> omega;  // (n,) [1/s]
@@ -40,6 +44,9 @@ class StepErrors {
   void add_ends(Index first_step, View<const double> time, const Motion& motion, View<const double, 3> acceleration) {
     for (Index k = 0; k < time.size(); ++k) add(first_step + k, time[k], motion[k], acceleration[k]);
   }
+  // Begins a pair at a state at the end of a step at once; the newest pair stands for the steps before. False if one is under way
+  // there, or ends there. All of the next step is in pairs, and where their mean accelerations jump, they are no vibrations.
+  bool begin_pair(Index step, double time);
   // Discards the unfinished pair.
   void restart() { samples_.clear(); }
   // The largest error of a pose, and the largest displacement up to a state [m].
@@ -52,6 +59,7 @@ class StepErrors {
   Index n_samples() const { return Index(samples_.size()); }  // of the pair under way
   // Sets how much accelerations differ from those of the motion that is meant (n,), as joints are not rigid.
   void set_difference(View<const double> difference) { difference_.assign(difference.begin(), difference.end()); }
+  double difference_scale = 0.0;  // by how much they differ now, relative to that
 
  private:
   struct Sample {
@@ -60,14 +68,18 @@ class StepErrors {
 
     StepSample view() const { return {time, pose.view(), rate.view(), curvature.view()}; }
   };
-  // Adds the errors of a duration [s] by those of a pair of steps of together h [s].
-  void grow(double duration, double h);
+  // Adds the errors of a duration [s] by those of the newest pair.
+  void grow(double duration);
   double displacement(View<const double, 2> poses) const;
 
   View<const double, 2> weight_;
   View<const double> mass_;
   Array<double, 2> first_;
   std::vector<Sample> samples_;  // of the pair under way
+  PairErrors newest_;            // of the newest pair, for each second
+  Array<double, 2> mean_;        // curvature in it
+  Turning turning_;              // by it
+  Index close_step_ = -1;        // the newest one of which all is in pairs
   double begin_, seen_;          // when the motion began; up to where errors are added
   std::vector<double> error_, rate_error_, difference_;
   double size_ = 0.0;  // the largest displacement at the ends of pairs

@@ -22,7 +22,7 @@ def rigid_differences(dynamics: ForwardDynamics, ends: Sequence[End]) -> FloatAr
     rigid joints determine no accelerations.
     """
     differences = []
-    for state, acceleration in ends:
+    for state, acceleration, _ in ends:
         rigid = stabilization.projected(dynamics.evaluate, state).solved()
         _, curvature = pose_derivatives(state, acceleration)
         differences.append(curvature - pose_derivatives(rigid.state, rigid.acceleration)[1])

@@ -73,6 +73,10 @@ class OuterStepper:
         """Return those of compliant joints (n_rows,) in the newest step; None of rigid ones."""
         return self._inner.multiplier_at(time)
 
+    def elastic_energy(self, multiplier: FloatArray) -> float:
+        """Return the energy [J] that joints of such multipliers (n_rows,) store."""
+        return self._inner.elastic_energy(multiplier)
+
     @property
     def passed(self) -> Sequence[Newest]:
         """Where the parts of the newest step began, if it is implicit."""

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -347,7 +347,7 @@ class Run:
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
         self._errors: StepErrors | None = None  # None for adaptive steps, and a single one
         # What StepErrors goes on from: nothing up to the first state
-        self._earlier_errors = np.append(np.zeros(3 * system.n_bodies + 2), [state.time, 0.0])
+        self._earlier_errors = np.append(np.zeros(3 * system.n_bodies + 2), [state.time, 0.0, 0.0])
 
     @property
     def checkpoint_size(self) -> int:
@@ -561,14 +561,18 @@ class Run:
         times *= self._options.step
         times += self._first_time
         take_steps = self._take_quiet_steps if has_events else self.stepper.take_steps
+        n_noted = self._n_events
         ends = take_steps(times)
         if ends is None:
             return False
         if errors is not None:  # `_look_at_errors` adds the last one
-            inner = slice(ends.n_steps - 1)
-            errors.add_ends(self._step + 1, ends.states.chosen(inner), ends.acceleration[inner])
+            inner, end_at = slice(ends.n_steps - 1), partial(self._end_of, ends)
+            states, acceleration = ends.states.chosen(inner), ends.acceleration[inner]
+            errors.add_ends(self._step + 1, states, acceleration, end_at)
         recorded = slice(-(self._step + 1) % every, None, every)
         self._step, self._state = self._step + ends.n_steps, self.stepper.state
+        if errors is not None and self._n_events > n_noted and ends.n_steps > 1:
+            errors.begin_pair(self._step - 1, self._end_of(ends, ends.n_steps - 2))
         self._write(ends.states.chosen(recorded), ends.multiplier[recorded])
         return True
 
@@ -625,9 +629,7 @@ class Run:
         return is_implicit and is_alone and self._system.n_rows <= _MOST_ROWS_OF_START
 
     def _rigid_differences(self, ends: list[End]) -> FloatArray | None:
-        """Return those of `compliance_errors`; None where joints are rigid, or a pose singular."""
-        if self.stepper.multiplier_at(ends[-1].state.time) is None:
-            return None
+        """Return those of `compliance_errors`; None where a pose is singular."""
         with suppress(SparsebodyError):
             return rigid_differences(self._rigid, ends)
         return None
@@ -640,9 +642,23 @@ class Run:
         if stepper.state.time != self._state.time:  # it goes on from another state
             errors.restart()
             return
+        if self._step < errors.next_step:
+            return
         for part in stepper.passed[1:]:
-            errors.add(self._step, part.state, part.acceleration)
-        errors.add(self._step, self._state, stepper.acceleration)
+            errors.add(self._step, self._end(part.state, part.acceleration))
+        errors.add(self._step, self._end(self._state, stepper.acceleration))
+
+    def _end(self, state: State, acceleration: FloatArray) -> End:
+        """Return a state in the newest step as a sample for StepErrors."""
+        multiplier = self.stepper.multiplier_at(state.time)
+        elastic = 0.0 if multiplier is None else self.stepper.elastic_energy(multiplier)
+        return End(state, acceleration, elastic)
+
+    def _end_of(self, ends: Ends, k: int) -> End:
+        """Return the same of the k-th of some ends of steps."""
+        multiplier = ends.multiplier[k]  # none of rigid joints
+        elastic = self.stepper.elastic_energy(multiplier) if len(multiplier) > 0 else 0.0
+        return End(ends.states.at(k), ends.acceleration[k].copy(), elastic)
 
     def _advance(self, time: float) -> None:
         """Advance to a time, or to the event that ends the motion.
@@ -660,7 +676,11 @@ class Run:
 
     def _advance_once(self, time: float) -> None:
         """Advance to a time, or an adaptive step towards it where events are looked for."""
+        start, n_noted = (self.stepper.state, self.stepper.acceleration), self._n_events
         after = self._reached(time)
+        is_eventful = len(self.stepper.passed) > 1 or self._n_events > n_noted
+        if self._errors is not None and is_eventful and start[0].time == self._state.time:
+            self._errors.begin_pair(self._step, self._end(*start))
         self._is_amid_events = True
         finder = self._finder
         crossings, here = [], self._state

@@ -20,8 +20,13 @@ lead away from where it was. So the errors e of poses and u of rates are
 omega body by body, kappa = <y_2'' - y_0'', y_2 - y_0> / |y_2 - y_0|^2 of the whole mechanism where
 the motion speeds up, pairs resolve it, and no jerk explains it, with omega = 0; zero elsewhere.
 Defects are computed for some pairs of steps only, and stand for all steps since the pair before.
-Where implicit steps give rigid joints a compliance, the difference that it makes to accelerations
-is an error of rates, too: see `compliance_errors`.
+Steps with an event, or in parts, are all in pairs: motions may turn in them in less time than a
+step. What alternates in them is taken for a vibration only as far as the mean of y'' in a pair,
+(y_0'' + 2 y_1'' + y_2'') / 4, is that of the pair before.
+
+Where implicit steps give rigid joints a compliance C, the difference that it makes to accelerations
+is an error of rates, too: see `compliance_errors`. It is computed now and then, and in between is
+in proportion to their elastic energy lambda' C lambda / 2, as the moments C lambda x lambda are.
 
 References
 ----------
@@ -39,15 +44,17 @@ from sparsebody.model.system import State, States, System, body_arrays
 
 _PAIR = 3  # ends of two steps
 _LEAST_MOTION = 1e-4  # of the mechanism's size
-# Steps to the first comparison with rigid joints, and most between two
-_FIRST_LOOK, _LONGEST_WAIT = 16, 1024
+# Steps to the first comparison with rigid joints, and most between two; its part after one in which
+# vibrations hide what lasts; and the growth of the elastic energy after which the next follows
+_FIRST_LOOK, _LONGEST_WAIT, _SHARE_OF_WAIT, _ENERGY_GROWTH = 16, 1024, 2, 4.0
 
 
 class End(NamedTuple):
-    """A state that a pair has, and its acceleration (n_bodies, 6)."""
+    """A state that a pair has."""
 
     state: State
-    acceleration: FloatArray
+    acceleration: FloatArray  # (n_bodies, 6)
+    elastic_energy: float = 0.0  # [J] of joints that are meant to be rigid
 
 
 class StepErrors:
@@ -64,54 +71,76 @@ class StepErrors:
         poses = body_arrays(system, state)
         self._native = simulation.StepErrors(weight, system.mass, poses, state.time)
         self._least_size = _LEAST_MOTION * system.typical_length
-        self._weight, self._n_bodies = weight, system.n_bodies
-        # Of y'' (3, n_bodies, 7) at the ends of a pair, from those of rigid joints; None if all are
+        self._weight = weight
+        # Of y'' (3, n_bodies, 7) at the ends of a pair, from those of rigid joints; None if a pose
+        # is singular
         self.rigid_differences: Callable[[list[End]], FloatArray | None] | None = None
         self._pair: list[End] = []
-        self._next_look = _FIRST_LOOK
+        self._next_look, self._energy = _FIRST_LOOK, 0.0  # [J] in the newest comparison
 
     @property
     def next_step(self) -> int:
         """The first step that is in a pair again."""
         return self._native.next_step
 
-    def add(self, step: int, state: State, acceleration: FloatArray) -> None:
+    def add(self, step: int, end: End) -> None:
         """Add a state in a step, or at its end, as a sample of a pair."""
         if step < self.next_step:
             return
-        native = self._native
-        if self.rigid_differences is not None and step >= self._next_look:
-            self._pair = [*self._pair, End(state, acceleration.copy())][-1 - native.n_samples() :]
-            if len(self._pair) == _PAIR:
-                native.set_difference(self._lasting(self.rigid_differences(self._pair)))
-                self._next_look, self._pair = step + min(step, _LONGEST_WAIT), []
+        native, (state, acceleration, _) = self._native, end
+        self._pair = [*self._pair, end][-1 - native.n_samples() :]
+        if len(self._pair) == _PAIR:
+            self._look(step)
         native.add(
             step, state.time, (state.position, state.orientation, state.velocity), acceleration
         )
 
-    def add_ends(self, first_step: int, states: States, acceleration: FloatArray) -> None:
-        """Add the ends of several steps."""
-        n = len(acceleration)
-        if self.rigid_differences is not None:
-            n = min(n, max(0, self._next_look - first_step))
-        position, orientation, velocity, _, time = (array[:n] for array in states)
-        motion = position, orientation, velocity
-        self._native.add_ends(first_step, time, motion, acceleration[:n])
-        while n < len(acceleration):
-            self.add(first_step + n, states.at(n), acceleration[n])
-            n = max(n + 1, self.next_step - first_step)
+    def add_ends(
+        self,
+        first_step: int,
+        states: States,
+        acceleration: FloatArray,
+        end_at: Callable[[int], End],
+    ) -> None:
+        """Add the ends of several steps; `end_at` returns those that are in pairs."""
+        if self.rigid_differences is None:
+            position, orientation, velocity, _, time = states
+            motion = position, orientation, velocity
+            self._native.add_ends(first_step, time, motion, acceleration)
+            return
+        k = 0
+        while k < len(acceleration):
+            self.add(first_step + k, end_at(k))
+            k = max(k + 1, self.next_step - first_step)
 
-    def _lasting(self, differences: FloatArray | None) -> FloatArray:
+    def _look(self, step: int) -> None:
+        """Compare a pair with rigid joints, if that is due, and scale the newest difference."""
+        energies = [end.elastic_energy for end in self._pair]
+        energy = sum(energies) / _PAIR
+        is_due = step >= self._next_look or energy > _ENERGY_GROWTH * self._energy > 0.0
+        if self.rigid_differences is not None and min(energies) > 0.0 and is_due:
+            wait, differences = min(step, _LONGEST_WAIT), self.rigid_differences(self._pair)
+            if differences is not None:
+                lasting = self._lasting(differences)
+                self._native.set_difference(lasting)
+                self._energy = energy
+                wait = wait if lasting.any() else wait // _SHARE_OF_WAIT
+            self._next_look = step + wait
+        scale = energy / self._energy if self._energy > 0.0 else 0.0
+        self._native.difference_scale = min(scale, _ENERGY_GROWTH)
+
+    def _lasting(self, differences: FloatArray) -> FloatArray:
         """Return how large differences (3, n_bodies, 7) are at least, without vibrations."""
-        if differences is None:
-            return np.zeros(self._n_bodies)
-        mean = differences.mean(axis=0)
-        size, *spread = np.sqrt(
-            np.einsum(
-                "kna,na->kn", np.concatenate([mean[None], differences - mean]) ** 2, self._weight
-            )
-        )
-        return np.maximum(size - np.max(spread, axis=0), 0.0)
+        start, middle, end = differences
+        mean, bend = (start + middle + end) / 3.0, 0.5 * (start - 2.0 * middle + end)
+        parts = np.array([mean, start - mean, middle - mean, end - mean, bend])
+        size, *spread, alternation = np.sqrt(np.einsum("kna,na->kn", parts**2, self._weight))
+        return np.maximum(size - np.max(spread, axis=0) - alternation, 0.0)
+
+    def begin_pair(self, step: int, end: End) -> None:
+        """Begin a pair at a state at once: what follows is no step like those before."""
+        if self._native.begin_pair(step, end.state.time):
+            self.add(step, end)
 
     def restart(self) -> None:
         """Discard the unfinished pair: the motion does not continue from its newest state."""
@@ -120,13 +149,14 @@ class StepErrors:
 
     @property
     def memory(self) -> FloatArray:
-        """Return what `resume` needs (3 n_bodies + 4,); an unfinished pair is left out."""
-        return np.append(self._native.memory(), self._next_look)
+        """Return what `resume` needs (3 n_bodies + 5,); an unfinished pair is left out."""
+        return np.append(self._native.memory(), [self._next_look, self._energy])
 
     def resume(self, memory: FloatArray) -> None:
         """Go on with the errors of the steps before a checkpoint."""
-        self._native.resume(memory[:-1])
-        self._next_look, self._pair = max(_FIRST_LOOK, int(memory[-1])), []
+        self._native.resume(memory[:-2])
+        self._next_look, self._energy = max(_FIRST_LOOK, int(memory[-2])), float(memory[-1])
+        self._pair = []
 
     def relative_to_motion(self, end: State) -> tuple[float, bool]:
         """Return the error up to a state over the largest displacement, and whether that is small.

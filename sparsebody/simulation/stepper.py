@@ -382,6 +382,10 @@ class Stepper:
     def multiplier_at(self, time: float) -> None:
         """Return the multipliers of compliant joints: these are rigid."""
 
+    def elastic_energy(self, multiplier: FloatArray) -> float:
+        """Return the energy [J] that joints of such multipliers (n_rows,) store: none."""
+        return 0.0
+
     @property
     def rank(self) -> RankWatch:
         """The state of the rank of the constraint rows."""

@@ -12,7 +12,7 @@ from random_mechanisms import copied
 import sparsebody as sb
 from sparsebody._core import simulation
 from sparsebody.errors import AccuracyWarning, EnergyWarning
-from sparsebody.simulation.step_errors import StepErrors
+from sparsebody.simulation.step_errors import End, StepErrors
 
 EULER = "semi-implicit-euler"
 
@@ -29,7 +29,7 @@ def pair(path, h):
 def defects_of(degree, h):
     """The defects of a pose and of its rate, on a path that is a power of time."""
     path = np.polynomial.Polynomial.basis(degree)
-    return np.ravel(simulation.defects(*pair(path, h), np.ones((1, 7))))
+    return np.ravel(simulation.defects(*pair(path, h), np.ones((1, 7)), np.zeros((0, 7))))
 
 
 @pytest.mark.parametrize("degree", range(7))
@@ -42,6 +42,19 @@ def test_defects_of_higher_degree_fall_with_the_seventh_power_of_the_step():
         assert defects_of(degree, 0.5)[part] / defects_of(degree, 0.25)[part] == pytest.approx(
             2.0**7
         )
+
+
+def test_a_jump_of_mean_accelerations_is_no_vibration():
+    """Accelerations 0, 2, 0 with what they do by the trapezoidal rule; the mean is 1."""
+    pose, rate, curvature = [0.0, 0.5, 2.0], [0.0, 1.0, 2.0], [0.0, 2.0, 0.0]
+    samples = [
+        (t, *(np.array([[f[k]] + [0.0] * 6]) for f in (pose, rate, curvature)))
+        for k, t in enumerate((-1.0, 0.0, 1.0))
+    ]
+    for mean, expected in ((np.zeros((0, 7)), 0.0), (samples[1][2] * 0.0, 5 / 3), (1.0, 0.0)):
+        before = mean if isinstance(mean, np.ndarray) else np.array([[mean] + [0.0] * 6])
+        error = simulation.defects(*samples, np.ones((1, 7)), before)[1]
+        assert error == pytest.approx([expected])
 
 
 @pytest.mark.parametrize(("path", "rate", "sign"), [(np.sin, np.cos, -1), (np.exp, np.exp, 1)])
@@ -129,10 +142,10 @@ def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
         add(errors, *sample)
         seen.add(errors.next_step)
 
-    def count_pairs_of_ends(errors, first_step, states, acceleration):
+    def count_pairs_of_ends(errors, first_step, states, acceleration, end_at):
         for k in range(len(acceleration)):
             one = slice(k, k + 1)
-            add_ends(errors, first_step + k, states.chosen(one), acceleration[one])
+            add_ends(errors, first_step + k, states.chosen(one), acceleration[one], end_at)
             seen.add(errors.next_step)
 
     monkeypatch.setattr(StepErrors, "add", count_pairs)
@@ -213,7 +226,7 @@ def test_unequal_steps_are_no_pair():
     for jump, expected in ((2.0, 0.0), (4.5, 5.0 / 2.0 * (1.0 + 2.0 * 5.0 / 2.0))):
         errors = StepErrors(system, at(0.0, 0.0))
         for step, time in enumerate([0.0, 1.0, 3.0, 4.0, 5.0]):
-            errors.add(step, at(time, float(time > jump)), still)
+            errors.add(step, End(at(time, float(time > jump)), still))
         assert errors.relative_to_motion(at(5.0, 1.0))[0] == pytest.approx(expected)
 
 
@@ -223,7 +236,7 @@ def test_steps_before_and_after_another_state_are_no_pair():
     for step in range(6):
         if step == 2:
             errors.restart()
-        errors.add(step, at(float(step), float(step > 1)), still)
+        errors.add(step, End(at(float(step), float(step > 1)), still))
     assert errors.relative_to_motion(at(5.0, 1.0))[0] == 0.0
 
 
@@ -237,3 +250,33 @@ def test_what_an_event_changes_is_no_error():
     floor.direction = -1
     floor.change = lambda time, state: state.with_(velocity=-0.8 * state.velocity)
     sb.simulate(mechanism.compile(), duration=2.0, step=0.01, events=floor)  # no warning
+
+
+@pytest.mark.parametrize(
+    ("body", "ratio", "n_steps"), [(3, 1e8, 440), (20, 1e8, 467), (38, 1e8, 272), (38, 1e4, 95)]
+)
+def test_a_pose_that_light_bodies_pass_in_a_few_steps_is_told(body, ratio, n_steps):
+    """The loads of joints grow for a tenth of the motion, or bodies turn in less than a step."""
+    masses = np.ones(40)
+    masses[body] = ratio
+    system, end = copied(sb.build("four-bar-torus"), masses=masses).compile(), 0.8
+    exact = sb.simulate(system, duration=end, step=5e-4, method="rk4").position
+    size = np.linalg.norm(exact - exact[0], axis=-1).max()
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always")
+        run = sb.simulate(system, duration=end, step=end / n_steps, method="generalized-alpha")
+    error = np.linalg.norm(run.position[-1] - exact[-1], axis=-1).max() / size
+    assert error < 0.0025 or AccuracyWarning in {doubt.category for doubt in doubts}
+
+
+def test_a_pair_that_begins_at_once_stands_for_itself():
+    """A jump by 1 m in steps of 1 s is an error of 1 m, and of 2 m/s, of which a second remains."""
+    system, still = one_body(sb.Free()).compile(), np.zeros((1, 6))
+    errors = StepErrors(system, at(0.0, 0.0))
+    for step in range(53):
+        height = float(step > 50)
+        if step == 51:
+            assert errors.next_step > step
+            errors.begin_pair(50, End(at(50.0, 0.0), still))
+        errors.add(step, End(at(float(step), height), still))
+    assert errors.relative_to_motion(at(52.0, 1.0))[0] == pytest.approx(3.0)

@@ -90,6 +90,7 @@ def test_the_rate_of_a_spring_counts_how_its_body_turns(mass, inertia, ends, com
     assert rate == pytest.approx(np.sqrt(100.0 * compliance))
 
 
+@pytest.mark.filterwarnings("ignore:errors of the steps of")  # by 3 %
 def test_singular_poses_that_follow_on_each_other_are_passed_by_implicit_steps(monkeypatch):
     monkeypatch.setattr(outer_steppers, "_MOST_SLOW_EVENTS", 0.5)
     monkeypatch.setattr(outer_steppers, "is_singular", lambda *_: False)

@@ -103,6 +103,10 @@ class HalvedSteps(Generic[Now]):
         """Return None: only compliant joints have multipliers of their own."""
         return None
 
+    def elastic_energy(self, multiplier: FloatArray) -> float:
+        """Return the energy [J] that joints of such multipliers (n_rows,) store: none if rigid."""
+        return 0.0
+
     def closed(self, state: State) -> State:
         """Return the state as it is: steps close joints themselves, up to their compliance."""
         return state
@@ -245,6 +249,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     def multiplier_at(self, time: float) -> FloatArray | None:
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
         return None if self.is_rigid else self._interpolated(time)
+
+    def elastic_energy(self, multiplier: FloatArray) -> float:
+        """Return lambda' C lambda / 2 [J]."""
+        return 0.5 * float(self._compliance_error(multiplier) @ multiplier)
 
     def _interpolated(self, time: float) -> FloatArray:
         """Return the multipliers of the joints, by linear interpolation in each part of a step.
