@@ -333,6 +333,7 @@ class Run:
         self.problem = Problem(system, state, options, control, self._note)
         self._system, self._options, self._finder = system, options, finder
         self._first_time, self._state, self._step, self._n_events = state.time, state, 0, 0
+        self._event_time = state.time  # of the newest event
         self._is_under_way = False
         self._is_whole = True  # the state is a whole number of steps from the first
         self._is_ended = False  # by an event
@@ -561,7 +562,7 @@ class Run:
         times *= self._options.step
         times += self._first_time
         take_steps = self._take_quiet_steps if has_events else self.stepper.take_steps
-        n_noted = self._n_events
+        start = self.stepper.state, self.stepper.acceleration
         ends = take_steps(times)
         if ends is None:
             return False
@@ -571,8 +572,10 @@ class Run:
             errors.add_ends(self._step + 1, states, acceleration, end_at)
         recorded = slice(-(self._step + 1) % every, None, every)
         self._step, self._state = self._step + ends.n_steps, self.stepper.state
-        if errors is not None and self._n_events > n_noted and ends.n_steps > 1:
-            errors.begin_pair(self._step - 1, self._end_of(ends, ends.n_steps - 2))
+        if errors is not None and start[0].time < self._event_time <= self._state.time:
+            k = ends.n_steps - 2  # where the step with the event began
+            last = self._end_of(ends, k) if k >= 0 else self._end(*start)
+            errors.begin_pair(self._step - 1, last)
         self._write(ends.states.chosen(recorded), ends.multiplier[recorded])
         return True
 
@@ -758,7 +761,7 @@ class Run:
         if self._held_notes is not None:
             self._held_notes.append(event)
             return
-        self._n_events += 1
+        self._n_events, self._event_time = self._n_events + 1, event.time
         self.recorder.note(event)
 
     def _flush(self) -> None:
