@@ -433,17 +433,16 @@ Index ReducedEvaluation::assemble(const EvaluationInput& in) {
 
 EvaluationResult ReducedEvaluation::accelerate(const EvaluationInput& in, View<double, 2> acceleration,
                                                View<double> multiplier) {
-  Index status = assemble(in);
-  if (status == block_ldl::regular) status = factorize();
-  if (status != block_ldl::regular) return {status, {}};
-  const Refinement refinement = solve(reduced.system.right, 0.0, false);
-  to_user_order(acceleration, multiplier);
-  return {status, refinement};
+  const Index status = assemble(in);
+  return solved(status == block_ldl::regular ? factorize() : status, acceleration, multiplier);
 }
 
 EvaluationResult ReducedEvaluation::accelerate_by_factors(const EvaluationInput& in, bool,
                                                           View<double, 2> acceleration, View<double> multiplier) {
-  const Index status = assemble(in);
+  return solved(assemble(in), acceleration, multiplier);
+}
+
+EvaluationResult ReducedEvaluation::solved(Index status, View<double, 2> acceleration, View<double> multiplier) {
   if (status != block_ldl::regular) return {status, {}};
   const Refinement refinement = solve(reduced.system.right, 0.0, false);
   to_user_order(acceleration, multiplier);

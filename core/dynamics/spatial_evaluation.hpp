@@ -75,7 +75,8 @@ struct SpatialEvaluation {
   // Assembles, factorizes, solves and refines at once. With multipliers (k_all,) the residual is exact, without, (0,),
   // it may be a bound.
   EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
-  // The same by the newest factors, of a near pose, refined to rounding.
+  // The same by the newest factors, of a near pose, refined to rounding; from nothing, whether or not the newest solution
+  // is of a near state.
   EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier);
 
   // Fills x with the solution for a right-hand side by the newest factors, refined to max(goal, larger_goal).
@@ -133,6 +134,8 @@ struct ReducedEvaluation {
   void to_user_order(View<double, 2> acceleration, View<double> multiplier);
 
  private:
+  // The end of an evaluation whose assembly and factors have a status.
+  EvaluationResult solved(Index status, View<double, 2> acceleration, View<double> multiplier);
   bool fill_bodies();  // returns whether all are within their subgroups
   void fill_rows();
 };
