@@ -525,6 +525,7 @@ class ExplicitSteps {
     for (Index k = 0; k < independent_rows_.size(); ++k) right_[first + k] = error[independent_rows_[k]];
     correct(e_, right_, independent_rows_.size());
   }
+  // Fills the twists of that.
   void fill_twists(View<const double> error) {
     correct_rows(error);
     e_.to_user_order(twists_.view(), {});
@@ -540,7 +541,7 @@ class ExplicitSteps {
     const View<double> x = newest_solution(e_);
     for (Index a = 0; a < pairs_.size(); ++a) x[a] = pairs_[a][which];
   }
-  // A state that is projected, as it is stored, and a trial of what follows, by the newest solution.
+  // A state under projection, with six freedoms a body, and the trial state that Newton's method proposes.
   struct Projection {
     ExplicitSteps& of;
     StageState& s;

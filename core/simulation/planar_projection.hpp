@@ -1,4 +1,7 @@
-// Projection of states onto the constraints of mechanisms with revolute joints that move in a plane, on three numbers a body.
+// Projection of states onto the constraints of revolute joints about normals of a plane, on three freedoms a body: with the
+// joint at the point a of the predecessor and b of the successor, and the rows of S x and y axes of the joint frame there,
+//   delta = S R_s' (x_s + R_s b - x_p - R_p a),   T' v_J = S (u_s + w_s x b - R_s' R_p (u_p + w_p x r)),
+// r = R_p' (x_s + R_s b - x_p). Featherstone (2008), (8.27), (8.10).
 #pragma once
 
 #include <cmath>
@@ -12,34 +15,35 @@
 
 namespace sparsebody::simulation {
 
-// A state on its way, in the evaluation's order of bodies and axes in the plane, and a trial of what follows. Its methods are
-// those of `ExplicitSteps::Projection`.
+// A state under projection, in the evaluation's order of bodies and axes in the plane, and the trial state that Newton's method
+// proposes.
 class PlanarProjection {
  public:
   PlanarProjection(const PlanarEvaluation& evaluation, const model::JointTable& joints) : e_(evaluation) {
     const Index n = e_.n_bodies();
-    const std::vector<Index> place = places(e_);
+    const std::vector<Index> slot = slots(e_);
     for (Index first = 0; first < joints.size(); first += n_lanes) {
-      Pins pins;
+      RevoluteBatch batch;
       for (int lane = 0; lane < n_lanes; ++lane) {
         const Index j = std::min(first + lane, joints.size() - 1);  // the last one again in place of missing ones
-        const Index p = place[joints.frames.predecessor[j] + 1], s = place[joints.frames.successor[j] + 1];
+        const Index p = slot[joints.frames.predecessor[j] + 1], s = slot[joints.frames.successor[j] + 1];
         const Transform<double> X_P = joints.frames.X_P(j), X_S = joints.frames.X_S(j);
-        pins.predecessor[lane] = p, pins.successor[lane] = s, pins.first_row[lane] = joints.first_row[j];
+        batch.predecessor[lane] = p, batch.successor[lane] = s, batch.first_row[lane] = joints.first_row[j];
         const Vec2<double> of[] = {in_plane(e_, p, X_P.r), in_plane(e_, s, X_S.r), in_plane(e_, s, X_S.E.row(0)),
                                    in_plane(e_, s, X_S.E.row(1))};
-        for (int k = 0; k < 4; ++k) pins.of[2 * k][lane] = of[k].x, pins.of[2 * k + 1][lane] = of[k].y;
+        for (int k = 0; k < 4; ++k) batch.of[2 * k][lane] = of[k].x, batch.of[2 * k + 1][lane] = of[k].y;
       }
-      pins_.push_back(pins);
+      batches_.push_back(batch);
     }
     for (auto* bodies : {&bodies_, &trial_}) bodies->resize(n + 1);
     for (auto* velocities : {&velocity_, &trial_velocity_}) velocities->resize(n + 1);
   }
-  // Whether all joints are revolute, about normals of the plane.
+  // Whether there are joints, and all are revolute about normals of the plane.
   static bool applies(const PlanarEvaluation& e, const model::JointTable& joints) {
-    const std::vector<Index> place = places(e);
+    if (joints.size() == 0) return false;
+    const std::vector<Index> slot = slots(e);
     const auto is_normal = [&](Index body, const Vec3<double>& axis) {
-      const Vec2<double> across = in_plane(e, place[body + 1], axis);
+      const Vec2<double> across = in_plane(e, slot[body + 1], axis);
       return dot(across, across) < parallel * parallel;
     };
     for (Index j = 0; j < joints.size(); ++j) {
@@ -60,20 +64,21 @@ class PlanarProjection {
     const Vec3<double> first = axes.row(1), second = axes.row(2);
     // Positions are relative to a body, as little is lost far from the world's origin.
     const Vec3<double> origin = Vec3<double>::load(&bodies.position(0, 0));
-    const auto place = [&](const Vec3<double>& x) { return Vec2<double>{dot(first, x), dot(second, x)}; };
+    const auto in_world = [&](const Vec3<double>& x) { return Vec2<double>{dot(first, x), dot(second, x)}; };
     for (Index i = 0; i < n; ++i) {
       const model::BodyMotion motion = bodies[e_.system.body[i]];
       const Mat3<double> B = e_.system.basis_of(i);
-      const Vec2<double> along = place(motion.R * B.row(1));
-      bodies_[i] = {{along.x, along.y}, place(motion.x - origin), 0.0, {}};
+      const Vec2<double> along = in_world(motion.R * B.row(1));
+      bodies_[i] = {{along.x, along.y}, in_world(motion.x - origin), 0.0, {}};
       velocity_[i] = {{dot(B.row(0), motion.v.angular), in_plane(e_, i, motion.v.linear)}};
     }
-    bodies_[n] = trial_[n] = {Rotation2<double>::identity(), -place(origin), 0.0, {}};
+    bodies_[n] = trial_[n] = {Rotation2<double>::identity(), -in_world(origin), 0.0, {}};
   }
   void fill_errors(View<double> delta, View<double> velocity) const { fill(bodies_, velocity_, delta, velocity); }
   void fill_trial_errors(bool has_changed, View<double> delta, View<double> velocity) const {
     fill(trial_, has_changed ? trial_velocity_ : velocity_, delta, velocity);
   }
+  // Moves the trial by the newest solution: x + R u, R exp(w).
   void displace() {
     for (Index i = 0; i < e_.n_bodies(); ++i) {
       const Body& body = bodies_[i];
@@ -82,6 +87,7 @@ class PlanarProjection {
       trial_[i] = {turned(body.R, w), body.x + move, body.turn + w, body.move + move};
     }
   }
+  // Adds the newest solution to the velocities of the trial; returns the largest change.
   double change_velocity() {
     double most = 0.0;
     for (Index i = 0; i < e_.n_bodies(); ++i) {
@@ -131,7 +137,7 @@ class PlanarProjection {
     double unused = 0.0;  // behind three numbers that are loaded as four
   };
   // Four joints: a point of both bodies, on each of them, and the axes of S, on which the errors are.
-  struct Pins {
+  struct RevoluteBatch {
     Index predecessor[n_lanes], successor[n_lanes], first_row[n_lanes];
     double of[8][n_lanes];
 
@@ -141,10 +147,10 @@ class PlanarProjection {
   static constexpr Index first_error = 2;   // of the two in the plane, among five
 
   // Where bodies are in the evaluation's order, from the world, -1, on.
-  static std::vector<Index> places(const PlanarEvaluation& e) {
-    std::vector<Index> place(e.n_bodies() + 1, e.n_bodies());
-    for (Index i = 0; i < e.n_bodies(); ++i) place[e.system.body[i] + 1] = i;
-    return place;
+  static std::vector<Index> slots(const PlanarEvaluation& e) {
+    std::vector<Index> slot(e.n_bodies() + 1, e.n_bodies());
+    for (Index i = 0; i < e.n_bodies(); ++i) slot[e.system.body[i] + 1] = i;
+    return slot;
   }
   static Vec2<double> in_plane(const PlanarEvaluation& e, Index i, const Vec3<double>& a) {
     const Mat3<double> B = e.system.basis_of(i);
@@ -174,30 +180,30 @@ class PlanarProjection {
   // Errors across the plane are zero, and stay as they are.
   void fill(const std::vector<Body>& bodies, const std::vector<Velocity>& velocities, View<double> delta,
             View<double> velocity) const {
-    for (const Pins& pins : pins_) {
+    for (const RevoluteBatch& batch : batches_) {
       const auto numbers = [&](const auto& of, const Index (&bodies_of)[n_lanes], Lanes (&to)[4]) SB_UNROLL {
         const auto first = [&](int lane) SB_UNROLL { return reinterpret_cast<const double*>(&of[bodies_of[lane]]); };
         load_lanes<4>({first(0), first(1), first(2), first(3)}, to);
       };
       const auto store = [&](const Vec2<Lanes>& on_successor, View<double> errors) SB_UNROLL {
-        const Lanes error[2] = {dot(pins.load(2), on_successor), dot(pins.load(3), on_successor)};
-        const auto first = [&](int lane) SB_UNROLL { return &errors[pins.first_row[lane] + first_error]; };
+        const Lanes error[2] = {dot(batch.load(2), on_successor), dot(batch.load(3), on_successor)};
+        const auto first = [&](int lane) SB_UNROLL { return &errors[batch.first_row[lane] + first_error]; };
         store_lanes<2>(error, {first(0), first(1), first(2), first(3)});
       };
       Lanes p[4], s[4], v_p[4], v_s[4];
-      numbers(bodies, pins.predecessor, p), numbers(bodies, pins.successor, s);
+      numbers(bodies, batch.predecessor, p), numbers(bodies, batch.successor, s);
       const Rotation2<Lanes> R_p{p[0], p[1]}, R_s{s[0], s[1]};
-      const Vec2<Lanes> on_successor = pins.load(1);
+      const Vec2<Lanes> on_successor = batch.load(1);
       const Vec2<Lanes> point = Vec2<Lanes>{s[2], s[3]} - Vec2<Lanes>{p[2], p[3]} + R_s * on_successor;
-      if (!delta.empty()) store(transpose_times(R_s, point - R_p * pins.load(0)), delta);
-      numbers(velocities, pins.predecessor, v_p), numbers(velocities, pins.successor, v_s);
+      if (!delta.empty()) store(transpose_times(R_s, point - R_p * batch.load(0)), delta);
+      numbers(velocities, batch.predecessor, v_p), numbers(velocities, batch.successor, v_s);
       const Vec2<Lanes> of_predecessor = Vec2<Lanes>{v_p[1], v_p[2]} + cross(v_p[0], transpose_times(R_p, point));
       store(Vec2<Lanes>{v_s[1], v_s[2]} + cross(v_s[0], on_successor) - transpose_times(R_s, R_p * of_predecessor), velocity);
     }
   }
 
   const PlanarEvaluation& e_;
-  std::vector<Pins> pins_;
+  std::vector<RevoluteBatch> batches_;
   std::vector<Body> bodies_, trial_;                                  // (n + 1,) the last one is the world
   std::vector<Velocity> velocity_, trial_velocity_;
   View<double, 2> position_, orientation_, stored_velocity_;          // of the bodies, in the user's order

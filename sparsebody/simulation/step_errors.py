@@ -44,10 +44,10 @@ from sparsebody.model.system import State, States, System, body_arrays
 
 _PAIR = 3  # ends of two steps
 _LEAST_MOTION = 1e-4  # of the mechanism's size
-# Steps to the first comparison with rigid joints, and most between two; how many times that after a
-# singular pose, as more may follow, or where vibrations hide what lasts; and the growth of the
-# elastic energy after which the next follows
-_FIRST_LOOK, _LONGEST_WAIT, _IF_SINGULAR, _IF_HIDDEN, _ENERGY_GROWTH = 16, 1024, 8.0, 0.5, 4.0
+_FIRST_LOOK, _LONGEST_WAIT = 16, 1024  # steps to, and between, comparisons with rigid joints
+# How many times that wait after singular poses, which others may follow; where vibrations hide a
+# difference that lasts; and the growth of the elastic energy after which the next one follows
+_SINGULAR_FACTOR, _VIBRATION_FACTOR, _ENERGY_GROWTH = 8.0, 0.5, 4.0
 
 
 class End(NamedTuple):
@@ -120,11 +120,11 @@ class StepErrors:
         energy = sum(energies) / _PAIR
         is_due = step >= self._next_look or energy > _ENERGY_GROWTH * self._energy > 0.0
         if self.rigid_differences is not None and min(energies) > 0.0 and is_due:
-            differences, times = self.rigid_differences(self._pair), _IF_SINGULAR
+            differences, times = self.rigid_differences(self._pair), _SINGULAR_FACTOR
             if differences is not None:
                 lasting = self._lasting(differences)
                 self._native.set_difference(lasting)
-                self._energy, times = energy, 1.0 if lasting.any() else _IF_HIDDEN
+                self._energy, times = energy, 1.0 if lasting.any() else _VIBRATION_FACTOR
             self._next_look = step + int(times * min(step, _LONGEST_WAIT))
         scale = energy / self._energy if self._energy > 0.0 else 0.0
         self._native.difference_scale = min(scale, _ENERGY_GROWTH)
