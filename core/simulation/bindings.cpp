@@ -6,7 +6,7 @@ namespace sparsebody {
 using namespace simulation;
 
 template <OneOf<model::PoseDerivatives, model::BodyStates, RowErrors, Tableau, Control,
-                Retraction, Pivot, StepStart, StepEnd, StepLimits, StepSequence, Ends, BodyInertias> Struct>
+                Retraction, Pivot, StepStart, StepEnd, StepLimits, RowExchange, StepSequence, Ends, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -18,12 +18,12 @@ void bind_steps(nb::module_& m, const char* name) {
       m, name,
       "Time steps whose end is projected onto the position and velocity constraints (\"closed\"). negligible_speed: speed below which "
       "velocity corrections are not judged; independent_rows: the rows of the evaluation; loop_rows: indices into these of those that may "
-      "become dependent.");
+      "become dependent; spare_rows: indices into left_out of those that may be exchanged for them.");
   def_keeping<
-      "__init__(evaluation, left_out, terms?, joints, prescribed_rows, retraction, tolerance, length, negligible_speed, independent_rows, loop_rows, "
+      "__init__(evaluation, left_out, terms?, joints, prescribed_rows, retraction, tolerance, length, negligible_speed, independent_rows, loop_rows, spare_rows, "
       "n_unknowns)">(
       type, construct<Steps, E&, const StoredRowTable&, const LoadsAndRows*, const JointErrors&, View<const Index>,
-                      const Retraction&, View<const double>, double, double, View<const Index>, View<const Index>, Index>);
+                      const Retraction&, View<const double>, double, double, View<const Index>, View<const Index>, View<const Index>, Index>);
   def<"set_control(control)">(type, &Steps::set_control, "Take a C function and memory for its arguments: see Control.",
                               nb::keep_alive<1, 2>());
   def_kernel<"variational_step(start, bodies, parts, h)">(
@@ -39,7 +39,7 @@ void bind_steps(nb::module_& m, const char* name) {
       type, &Steps::take_steps,
       "Number of steps taken; whether the next one closes its stages; largest pivot so far; the smallest at the start of the "
       "last step; that at the end and its row; violation of rows left out there; whether "
-      "the newest factors are of it. Fills `ends`: positions (k, n, 3), orientations, velocities, coordinates, accelerations; there "
+      "the newest factors are of it; the exchange of rows that is due there: row, the one in its place, and gain. Fills `ends`: positions (k, n, 3), orientations, velocities, coordinates, accelerations; there "
       "are no multipliers.");
   def<"keep_stages(keeps)">(type, &Steps::keep_stages, "Whether `stages` are kept.");
   def<"stages()">(type, &Steps::stages, "Hand over, once: positions, orientations, velocities and accelerations (s, n, 19) of "

@@ -187,8 +187,15 @@ struct StepLimits {
   double least_pivot;               // of all stages
   double most_correction;           // of velocities, relative
   double passed_ratio, small_pivot;  // a singular pose was passed if the pivot is below both: this share of the one before the step, and that value
-  double exchange_ratio;             // of the largest pivot at ends of steps so far; below it other rows may do better
+  double exchange_ratio;             // of the largest pivot at ends of steps so far; below it other rows may do better,
+  double exchange_gain;              // and do if they are better by more than this
   double most_violation;             // of rows that are left out
+};
+
+// A row in use, one that was left out, and by how much the volume of the rows in use grows if that takes its place.
+struct RowExchange {
+  Index row = -1, other = -1;
+  double gain = 0.0;
 };
 
 // Several steps.
@@ -200,6 +207,7 @@ struct StepSequence {
   Pivot last;              // at its end
   double violation = 0.0;  // of rows that are left out, at its end
   bool is_newest = false;  // whether the newest factors are of its end or a near pose, not of a further step that failed
+  RowExchange exchange;    // that is due there; row -1 for none
 };
 
 template <class E>
@@ -209,12 +217,12 @@ class ExplicitSteps {
   // none. prescribed_rows: those of prescribed coordinates. tolerance (n_rows,): position errors of closed joints; length:
   // typical of the mechanism; negligible_speed: speed below which velocity corrections are not judged; independent_rows: the
   // rows of the evaluation, its last unknowns; loop_rows: indices into these of those that may become dependent, of joints that are on
-  // closed loops
+  // closed loops; spare_rows: indices into left_out of those that may be exchanged for independent ones
   ExplicitSteps(E& evaluation, const RowTable& left_out, const LoadsAndRows* terms, const JointErrors& joints, View<const Index> prescribed_rows,
                 const Retraction& retraction, View<const double> tolerance, double length, double negligible_speed,
-                View<const Index> independent_rows, View<const Index> loop_rows, Index n_unknowns)
+                View<const Index> independent_rows, View<const Index> loop_rows, View<const Index> spare_rows, Index n_unknowns)
       : e_(evaluation), left_out_(left_out), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
-        inverse_tolerance_(tolerance.size()), correctable_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows),
+        inverse_tolerance_(tolerance.size()), correctable_(tolerance.size()), length_(length), negligible_speed_(negligible_speed), independent_rows_(independent_rows), loop_rows_(loop_rows), spare_rows_(spare_rows),
         right_(n_unknowns), left_out_gamma_(left_out.rows.shape(0)), delta_(joints.n_rows()), trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()),
         trial_velocity_error_(joints.n_rows()), inverse_square_(independent_rows.size()), least_inverse_square_(independent_rows.size()),
         largest_inverse_square_(independent_rows.size()), twists_({evaluation.n_bodies(), 6}), trial_velocity_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies()),
@@ -298,7 +306,7 @@ class ExplicitSteps {
                     View<const double> times, const Ends& ends, const StepLimits& limits, double pivot, double largest_pivot) {
     constexpr double most_value = 1e30;
     const auto begin = std::chrono::steady_clock::now();
-    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, false};
+    StepSequence taken{0, starts_closed, largest_pivot, pivot, {}, 0.0, false, {}};
     StepEnd end;
     bool is_regular = true;
     const View<const double, 3> functions = from.functions;
@@ -325,6 +333,12 @@ class ExplicitSteps {
       taken.starts_closed = next.status != StepEnd::closed;
       taken.pivot_before = pivot, taken.last = next.last, pivot = next.last.sine;
       taken.largest_pivot = std::max(pivot, taken.largest_pivot);
+      if constexpr (CorrectsPairs<E>)  // elsewhere the sequence ends
+        if (pivot < limits.exchange_ratio * taken.largest_pivot) {
+          taken.largest_pivot = pivot;
+          const RowExchange best = best_exchange();
+          if (best.gain > limits.exchange_gain) taken.exchange = best, is_regular = false;
+        }
       end = std::move(next);
       from.bodies = {end.position.view(), end.orientation.view(), end.velocity.view()};
       from.coordinate = end.coordinate.view(), from.acceleration = end.acceleration.view();
@@ -493,6 +507,30 @@ class ExplicitSteps {
     if (terms_ != nullptr) in.general_rows = terms_->rows, in.general_gamma = terms_->gamma;
     return violation(e_, left_out_, in, left_out_gamma_);
   }
+  // The best exchange of rows at the newest state: see Evaluation.best_exchange.
+  RowExchange best_exchange() requires CorrectsPairs<E> {
+    RowExchange best;
+    if (spare_rows_.size() == 0) return best;
+    const Array<double> length = row_lengths(assembling(e_).system.constraints);
+    const auto dependent = std::find(independent_rows_.begin(), independent_rows_.end(), smallest_.row);
+    const View<const double> part = solve_for_row(dependent - independent_rows_.begin());
+    Index row = 0;
+    for (Index k = 1; k < part.size(); ++k)
+      if (std::abs(part[k]) * length[k] > std::abs(part[row]) * length[row]) row = k;
+    solve_for_row(row);
+    const Array<double> sine = sines(e_, left_out_);
+    for (const Index k : spare_rows_)
+      if (const double gain = sine[k] * length[row]; gain > best.gain) best = {independent_rows_[row], left_out_.user_row[k], gain};
+    return best;
+  }
+  // Makes the newest solution the least motion that changes one of the independent rows alone; returns its multipliers.
+  View<const double> solve_for_row(Index row) requires CorrectsPairs<E> {
+    const View<double> change = right_.view().slice(right_.size() - independent_rows_.size(), right_.size());
+    std::fill(change.begin(), change.end(), 0.0);
+    change[row] = 1.0;
+    correct(e_, right_, change.size());
+    return change;
+  }
   // Puts bodies back within their subgroups.
   void put_back(StageState& s) {
     if (retraction_.fixed.rows() == 0) return;
@@ -638,7 +676,7 @@ class ExplicitSteps {
   Array<double> inverse_tolerance_;  // of all rows
   Array<double> correctable_;        // the same of independent rows, zero of the others, which corrections do not reach
   double length_, negligible_speed_;
-  View<const Index> independent_rows_, loop_rows_;
+  View<const Index> independent_rows_, loop_rows_, spare_rows_;
   Array<double> right_, left_out_gamma_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
   Array<double> inverse_square_, least_inverse_square_, largest_inverse_square_;  // of the pivots of all rows: at the newest stage, extremes in the step
   Array<double, 2> twists_, trial_velocity_;

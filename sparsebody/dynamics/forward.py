@@ -249,16 +249,20 @@ class ForwardDynamics:
             best = dynamics.evaluate(state).best_exchange()
             if best is None or not best.gain > least_gain:
                 break
-            rows = dynamics.structure.rows
-            dynamics = dynamics.with_rows(np.sort(np.where(rows == best.row, best.other, rows)))
+            dynamics = dynamics.exchanged(best)
         return dynamics
+
+    def exchanged(self, exchange: Exchange) -> ForwardDynamics:
+        """Return the dynamics after an exchange of rows."""
+        rows = self.structure.rows
+        return self.with_rows(np.sort(np.where(rows == exchange.row, exchange.other, rows)))
 
     def with_rows(self, rows: IntArray) -> ForwardDynamics:
         """Return the dynamics with other independent rows (k,), sorted, as many as those in use.
 
         Those in use are the rows of `structure`, those left out `evaluator.assembler.left_out`.
         """
-        prepared = self._prepared.own.with_rows(rows, self._analyzed_at, self.options)
+        prepared = self._prepared.own.with_rows(rows, self.options)
         dynamics = object.__new__(ForwardDynamics)
         vars(dynamics).update(vars(self), _prepared=preparation.for_threads(prepared))
         return dynamics

@@ -242,6 +242,17 @@ def _best(
 # ---- rows and freedoms -------------------------------------------------------------------------
 
 
+def order_of_others(order: IntArray, joints: IntArray, structure: KKTStructure) -> IntArray:
+    """Return an order for other joints: those that are new come right after their bodies."""
+    n, place = structure.pattern.n_primal, np.argsort(order)
+    place_of_joint = np.full(structure.system.n_joints, -1.0)
+    place_of_joint[joints] = place[n:]
+    of_bodies = np.append(place[:n], -1)[structure.pattern.ends]  # -1 of the world
+    of_joints = place_of_joint[structure.joints]
+    of_joints = np.where(of_joints < 0.0, of_bodies.max(axis=1) + 0.5, of_joints)
+    return np.argsort(np.append(place[:n], of_joints), kind="stable")
+
+
 Failure: TypeAlias = ReductionViolated | evaluators.InaccurateFactors
 
 
@@ -260,11 +271,11 @@ class Preparation:
     def __post_init__(self) -> None:
         self.structure.pattern.forget_adjacency()
 
-    def with_rows(self, rows: IntArray, state: State, options: SolverOptions) -> Preparation:
+    def with_rows(self, rows: IntArray, options: SolverOptions) -> Preparation:
         """Return a preparation that keeps `rows`, sorted, of those with a part on the freedoms.
 
-        They are as many as before, and independent. `state` is that of the newest analysis. The
-        result depends on the rows and on the analysis, but not on exchanges between.
+        They are as many as before, and independent. The result depends on the rows and on the
+        analysis, but not on exchanges between.
         """
         assembler, before = self.evaluator.assembler, self.structure
         assert self.rank_decision is not None
@@ -277,8 +288,7 @@ class Preparation:
         joints, choice = self.analyzed or (before.joints, self.choice)
         analyzed = joints, choice
         if structure.joints.tobytes() != joints.tobytes():
-            names = choice.ordering, choice.factorization
-            choice = choose_solver(structure.pattern, *names, state.position)
+            choice = replace(choice, order=order_of_others(choice.order, joints, structure))
         solver = choice.solver(options.threads)
         assembler = assembler.with_rows(structure, is_left_out.nonzero()[0], solver)
         keep = self.rank_decision.keep ^ before.keep | is_independent

@@ -16,7 +16,7 @@ from sparsebody._core import dynamics, graph, simulation
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.evaluators import BlockQREvaluator, Evaluator
-from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.forward import Exchange, ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors, joint_errors
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
@@ -65,6 +65,7 @@ class LastStep(NamedTuple):
     best_pivot: float  # largest of the smallest ones at ends of steps so far
     dropped: float  # violation of the rows left out, at its end
     is_newest: bool  # whether the newest factors are those of its end, or of a near pose
+    exchange: Exchange | None  # of rows, that is due there
 
 
 class ExplicitSteps:
@@ -160,7 +161,7 @@ class ExplicitSteps:
         solver: ForwardDynamics,
         start: tuple[State, FloatArray],
         times: FloatArray,
-        limits: tuple[float, float, float, float, float, float],
+        limits: tuple[float, float, float, float, float, float, float],
         pivots: tuple[float, float],
     ) -> tuple[Ends, LastStep] | None:
         """Take steps to times (n,), up to the first one that breaks a limit; return their ends.
@@ -189,7 +190,7 @@ class ExplicitSteps:
             *(state.time, times, self._memory.arrays, limits),
             *pivots,
         )
-        n, self.starts_closed, best, before, last, dropped, is_newest = taken
+        n, self.starts_closed, best, before, last, dropped, is_newest, exchange = taken
         self._most_tabulated = min(2 * n + 2, _MOST_TABULATED)
         if n == 0 and self._control is not None:
             self._control.raise_error()
@@ -197,7 +198,8 @@ class ExplicitSteps:
             return None
         assembler.renew()  # the newest assembly may be that of a further step, which failed
         ends = self._memory.ends(times[:n])
-        return ends, LastStep(before, Pivot(*last), best, dropped, is_newest)
+        due = Exchange(*exchange) if exchange[0] >= 0 else None
+        return ends, LastStep(before, Pivot(*last), best, dropped, is_newest, due)
 
     def native(self, solver: ForwardDynamics) -> Native | None:
         """Return the native steps for the evaluator that a ForwardDynamics has now, if it has."""
@@ -253,7 +255,8 @@ class ExplicitSteps:
             kind = simulation.SpatialQRSteps
         elif evaluator.fused is None or kind is None:
             return None
-        terms = assembler.loads_and_rows
+        terms, decision = assembler.loads_and_rows, solver.rank_decision
+        is_spare = np.zeros(system.n_rows, bool) if decision is None else ~decision.keep
         if self._is_variational:
             self._inertias = np.ascontiguousarray(solver.rotational_inertia), system.mass
         native: Native = kind(
@@ -264,11 +267,10 @@ class ExplicitSteps:
             tracked.row[tracked.prescribed],
             assembler.retraction,
             *(small.tolerance, system.typical_length, small.negligible_speed),
-            *(
-                assembler.rows,
-                np.flatnonzero(self._is_on_loop[assembler.rows]),
-                len(assembler.right),
-            ),
+            assembler.rows,
+            np.flatnonzero(self._is_on_loop[assembler.rows]),
+            np.flatnonzero(is_spare[assembler.left_out.rows]),
+            len(assembler.right),
         )
         native.keep_stages(self._keeps_stages)
         if self._control is not None:

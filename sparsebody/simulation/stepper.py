@@ -74,6 +74,7 @@ _LIMITS = (  # of native steps, as StepLimits in core/simulation/explicit_step.h
     _PASSED_PIVOT_RATIO,
     _SMALL_PIVOT,
     _EXCHANGE_RATIO,
+    _EXCHANGE_GAIN,
     WORST_RESIDUAL,
 )
 _LONGEST_SINGULAR_DISTANCE = 0.5  # of the mechanism's size, at singular poses alone
@@ -272,9 +273,14 @@ class RowChoice:
         dynamics = self.dynamics.with_better_rows(state, _EXCHANGE_GAIN)
         if dynamics is self.dynamics:
             return False
-        self._use(dynamics, state, EXCHANGE)
-        self.watch.analysis_state = watch.analysis_state
+        self.use_exchanged(dynamics, state)
         return True
+
+    def use_exchanged(self, dynamics: ForwardDynamics, state: State) -> None:
+        """Use dynamics after an exchange of rows."""
+        analysis_state = self.watch.analysis_state
+        self._use(dynamics, state, EXCHANGE)
+        self.watch.analysis_state = analysis_state
 
     def begin(self, state: State) -> None:
         """Keep better rows from the start of a motion on, unless it begins at a singular pose."""
@@ -579,6 +585,8 @@ class Stepper:
             if best is None or reached.worst_pivot > best.worst_pivot:
                 best = reached
             trouble = doubt
+            if lag < _LONGEST_LAG and reached.end.pivot.sine < self._unsolvable:
+                break  # it can be passed, and other parts end there, too
         is_singular = best is None or best.worst_pivot.sine < self._unsolvable
         if lag < _LONGEST_LAG and is_singular and is_of_pose:
             self._note(Event(time, "passed pose", trouble))
@@ -622,6 +630,8 @@ class Stepper:
             rows.dynamics.evaluator.accept_assembled(self.state)
         self._rows.doubt(last.dropped)
         self._note_if_passed(last.pivot_before, last.pivot)
+        if last.exchange is not None:
+            rows.use_exchanged(rows.dynamics.exchanged(last.exchange), self.state)
         return ends
 
     def _passed(self, time: float) -> State:
