@@ -446,3 +446,33 @@ def test_dynamics_with_other_rows_share_no_arrays_with_those_before(name, has_lo
     np.testing.assert_array_equal(exchanged.acceleration(later), alone.acceleration(later))
     assert dynamics.evaluator.dropped_residual() == residual
     np.testing.assert_array_equal(dynamics.acceleration(state), acceleration)
+
+
+@pytest.mark.parametrize("reduction", ["auto", "none"])
+def test_rows_of_other_joints_give_the_same_accelerations(reduction):
+    """Joints of which no row was kept are added to the order, those that lose all are left out."""
+    system = sb.build("rotating-squares").compile()
+    state = sb.consistent_state(system)
+    formulation = sb.Formulation(reduction=reduction)
+    dynamics = sb.ForwardDynamics(system, state, formulation=formulation)
+    book = assemble(system, state)
+    rows = book.rows @ np.linalg.inv(np.linalg.cholesky(book.inertia.toarray())).T
+    expected, rng, n_changed = dynamics.acceleration(state), np.random.default_rng(3), 0
+    candidates = np.append(dynamics.structure.rows, dynamics.evaluator.assembler.left_out.rows)
+    for _ in range(10):
+        kept: list[int] = []
+        basis = np.zeros((0, rows.shape[1]))
+        late = rng.permutation(system.n_joints)[system.row_joint]
+        for k in candidates[np.argsort(late[candidates])]:
+            rest = rows[k] - basis.T @ (basis @ rows[k])
+            rest -= basis.T @ (basis @ rest)
+            if (length := np.linalg.norm(rest)) > 1e-3 * np.linalg.norm(rows[k]):
+                kept.append(int(k))
+                basis = np.vstack([basis, rest / length])
+        if len(kept) != len(dynamics.structure.rows):
+            continue
+        other = dynamics.with_rows(np.sort(kept))
+        n_changed += not np.array_equal(other.structure.joints, dynamics.structure.joints)
+        assert relative_difference(other.acceleration(state), expected) < 1e-8
+        assert other.choice.factorization == dynamics.choice.factorization
+    assert n_changed > 2
