@@ -36,10 +36,11 @@ inline constexpr double near_ratio = 1e7;            // the same, below which ve
 inline constexpr int most_corrections = 8;
 inline constexpr double last_node = 1.0 - 1e-12;     // nodes beyond it are the end of a step
 // A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
-// step. There open stages add relative errors of the order of c^4, which depend on which body of a joint is its predecessor,
-// to those of the method, E = (h w)^4 for a motion with rates w, by its fifth difference. They are left open where c^4 <= E, a
-// matter of the pose, not of the step; or where c^4 is 1e-9, and its part in a step rounding.
-inline constexpr double least_pivot_change = 6e-3;
+// step. There open stages, on the average half a step away from its closed ends, add relative errors of the order of (c / 2)^4,
+// which depend on which body of a joint is its predecessor, to those of the method, E = (h w)^4 for a motion with rates w, by its
+// fifth difference. They are left open where (c / 2)^4 <= E, a matter of the pose, not of the step; or where it is 1e-9, and its
+// part in a step rounding.
+inline constexpr double least_pivot_change = 1.1e-2;
 
 // ---- Evaluations as steps use them, each an assembler with a solver
 
@@ -418,7 +419,7 @@ class ExplicitSteps {
   bool open_stages_add_errors(const StepStart& from, const StageState& end, double change, double h) const {
     if (!(change > least_pivot_change)) return false;
     const double error = local_error(from, end, curves_.fifth_difference(end.bodies(), end.acceleration, h), h);
-    return !(std::pow(change, 4) <= error);
+    return !(std::pow(0.5 * change, 4) <= error);
   }
   // Projects a state onto the constraints; false if that fails. Factors are made anew unless the newest ones are of a near
   // pose.

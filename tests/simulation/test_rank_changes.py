@@ -321,10 +321,11 @@ def test_a_parallelogram_passes_flat_poses_beside_a_door_of_smaller_pivots():
     start = sb.consistent_state(system)
     start = sb.consistent_state(system, start.with_(velocity=rates))
     errors = [
-        simulate(system, start, duration=3.0, step=step).energy_error for step in (0.01, 0.005)
+        simulate(system, start, duration=3.0, step=step).energy_error
+        for step in (0.02, 0.01, 0.005)
     ]
-    assert errors[0] < 1.5e-7  # that of closed stages
-    assert errors[1] < errors[0] / 14.0
+    assert errors[1] < 1.5e-7  # that of closed stages
+    assert errors[2] < errors[0] / 14.0**2
 
 
 def test_all_rows_by_krylov_steps_move_bricard_as_independent_ones_do():
@@ -428,18 +429,20 @@ def test_stiff_springs_are_named_where_steps_are_too_long_for_them():
 
 
 def test_rows_are_exchanged_by_the_factors_of_steps_as_by_new_ones(monkeypatch):
-    use_exchanged, n = RowChoice.use_exchanged, 0
+    exchanged, use_exchanged, gains = sb.ForwardDynamics.exchanged, RowChoice.use_exchanged, []
+
+    def noted(dynamics, exchange):
+        gains.append(exchange.gain)
+        return exchanged(dynamics, exchange)
 
     def compared(rows, dynamics, state):
-        nonlocal n
-        n += 1
-        rows.dynamics.evaluator.assembler.state = None
+        rows.dynamics.evaluator.assembler.state = None  # whose factors are not those of steps
         best = rows.dynamics.evaluate(state).best_exchange()
-        assert best.gain > 2.0
-        expected = rows.dynamics.exchanged(best).structure.rows
-        assert (dynamics.structure.rows == expected).all()
+        assert gains[-1] == pytest.approx(best.gain, rel=1e-3)
         use_exchanged(rows, dynamics, state)
 
+    monkeypatch.setattr(sb.ForwardDynamics, "exchanged", noted)
     monkeypatch.setattr(RowChoice, "use_exchanged", compared)
     simulate(sb.build("four-bar-torus").compile(), duration=1.2, step=2e-3)
-    assert n > 10
+    assert len(gains) > 10
+    assert min(gains) > 2.0
