@@ -567,13 +567,14 @@ class Stepper:
         lag = (time - self.state.time) / self.nominal
         if self.rank.left_at == self.state.time:
             return self._adopt(self._left(time), 1, "")
+        can_pass = lag < _LONGEST_LAG
         best, trouble, is_of_pose = None, "", True  # the last failure: of a singular pose
         failure: SparsebodyError | None = None
         n = n_parts_after(self.state.time - self.rank.left_at, self.nominal)
         whole = (1.0 / n,) * n  # in parts soon after a singular pose was left
         for parts in (whole, *_CUTS)[1 if lag > _LONGEST_WHOLE_STEP else 0 :]:
             try:
-                reached = self._in_parts(parts, time)
+                reached = self._in_parts(parts, time, can_pass)
             except (SingularSystemError, SimulationError) as error:
                 failure, trouble = error, cause_of(error)
                 is_singular_system = isinstance(error, SingularSystemError)
@@ -585,10 +586,11 @@ class Stepper:
             if best is None or reached.worst_pivot > best.worst_pivot:
                 best = reached
             trouble = doubt
-            if lag < _LONGEST_LAG and reached.end.pivot.sine < self._unsolvable:
-                break  # it can be passed, and other parts end there, too
+            end, is_whole = reached.end, reached.end.state.time == time
+            if can_pass and is_whole and end.pivot.sine < self._unsolvable:
+                break  # other parts end there, too
         is_singular = best is None or best.worst_pivot.sine < self._unsolvable
-        if lag < _LONGEST_LAG and is_singular and is_of_pose:
+        if can_pass and is_singular and (is_of_pose or best is not None):
             self._note(Event(time, "passed pose", trouble))
             return self._passed(time)
         if best is None:
@@ -665,13 +667,15 @@ class Stepper:
         joint = system.joint_names[system.row_joint[pivot.row]]
         return f"near a singular pose at joint {joint!r}, pivot {pivot.sine:.1e}"
 
-    def _in_parts(self, parts: tuple[float, ...], time: float) -> _Reached:
-        """Reach `time` in steps of these parts of it."""
+    def _in_parts(self, parts: tuple[float, ...], time: float, can_pass: bool) -> _Reached:
+        """Reach `time` in steps of these parts of it, or a singular pose that can be passed."""
         start, done = self.state.time, 0.0
         reached = _Reached(Solved(self.state, self.acceleration))
         for part in parts[:-1]:
             done += part
             reached = self._step(reached, start + done * (time - start))
+            if can_pass and reached.worst_pivot.sine < self._unsolvable:
+                return reached
         return self._step(reached, time)
 
     def _adopt(self, reached: _Reached, n_parts: int, trouble: str) -> State:
