@@ -117,6 +117,7 @@ struct EvaluationInput {
   View<const double, 3> general_rows;                     // (k_general, 2, 6)
   View<const double> general_gamma;                       // (k_general,)
   View<const double> stabilization;                       // (k_all,) added to gamma, or (0,)
+  bool has_motions = false;  // whether the motions of the bodies are filled already, in a plane
 };
 
 // ---- Bodies with six freedoms, and the vectors of (8.64).
@@ -245,13 +246,24 @@ template <class Workspace>
   for (const void* line : lines) __builtin_prefetch(line);
 }
 
-// Gathers the states of bodies [first, last), fills their motions and forces -v x* I v + f.
+// Fills the forces -v x* I v + f on a body whose motion is filled.
+template <class Workspace>
+void fill_force(Workspace& w, const EvaluationInput& in, Index i) {
+  using Scalar = typename Workspace::Scalar;
+  const auto& body = w.bodies[i];
+  const auto& unit = w.unit_of(i);
+  typename Workspace::Space::Force f{
+      unit.gyroscopic_moment(body.v.angular),
+      unit.mass_root * (transpose_times(body.R, w.gravity()) - cross(body.v.angular, body.v.linear))};  // m (R'g - w x u) / sqrt(m)
+  if (in.load.rows() > 0) f += w.force_to_unit(i, Force<Scalar>::load(&in.load(w.body[i], 0)));
+  f.store(&w.right[Workspace::Space::n_freedoms * i]);
+}
+
+// Gathers the states of bodies [first, last), fills their motions and forces.
 template <class Workspace>
 typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, Index first, Index last) {
-  constexpr int n_freedoms = Workspace::Space::n_freedoms;
   using T = typename Workspace::Scalar;
-  const auto g = w.gravity();
-  const bool has_load = in.load.rows() > 0, is_large = w.n_bodies() > large_mechanism;
+  const bool is_large = w.n_bodies() > large_mechanism;
   typename Workspace::Check check;
   for (Index i = first; i < last; ++i) {
     if (is_large) prefetch_body(w, in, std::min(i + bodies_ahead, w.n_bodies() - 1));
@@ -262,14 +274,8 @@ typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, I
     check.is_unit &= std::abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < unit_norm_tolerance;
     check.total += double((x.x + x.y + x.z) + (v.angular.x + v.angular.y + v.angular.z) +
                           (v.linear.x + v.linear.y + v.linear.z));
-    const BodyMotion<InSpace<T>> motion{rotation<T>(q), x, v};
-    const auto& body = w.store_motion(i, motion, check);
-    const auto& unit = w.unit_of(i);
-    typename Workspace::Space::Force f{
-        unit.gyroscopic_moment(body.v.angular),
-        unit.mass_root * (transpose_times(body.R, g) - cross(body.v.angular, body.v.linear))};  // m (R'g - w x u) / sqrt(m)
-    if (has_load) f += w.force_to_unit(i, Force<T>::load(&in.load(b, 0)));
-    f.store(&w.right[n_freedoms * i]);
+    w.store_motion(i, {rotation<T>(q), x, v}, check);
+    fill_force(w, in, i);
   }
   return check;
 }
@@ -342,6 +348,21 @@ void fill_rows(const Workspace& w, const RowTableOf<typename Workspace::Scalar>&
              [&](Index first, Index last) { fill_rows(w, table, in, gamma, first, last); });
 }
 
+// Fills the rows of the system, and gamma.
+template <class Workspace>
+void fill_all_rows(const Workspace& w, const EvaluationInput& in, Index threads) {
+  fill_rows(w, w.constraints, in, w.right.data() + Workspace::Space::n_freedoms * w.n_bodies(), threads);
+}
+
+// Fills rows and right-hand side where the motions of the bodies are filled already.
+template <class Workspace>
+void assemble_at_motions(Workspace& w, const EvaluationInput& in, Index threads) {
+  run_ranges(w.n_bodies(), threads, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) fill_force(w, in, i);
+  });
+  fill_all_rows(w, in, threads);
+}
+
 // Fills rows and right-hand side at a state; returns the checks of the state.
 template <class Workspace>
 typename Workspace::Check assemble_all(Workspace& w, const EvaluationInput& in, Index threads) {
@@ -352,7 +373,7 @@ typename Workspace::Check assemble_all(Workspace& w, const EvaluationInput& in, 
     const std::lock_guard lock(mutex);
     check.take(part);
   });
-  fill_rows(w, w.constraints, in, w.right.data() + Workspace::Space::n_freedoms * w.n_bodies(), threads);
+  fill_all_rows(w, in, threads);
   return check;
 }
 

@@ -136,6 +136,10 @@ struct PlanarEvaluation {
 
   // Fills rows and right-hand side; returns regular, bad_state or outside_subgroups.
   Index assemble(const EvaluationInput& in) {
+    if (in.has_motions) {
+      assemble_at_motions(system, in, threads);
+      return BlockQR::regular;
+    }
     const PlanarWorkspace::Check check = assemble_all(system, in, threads);
     return !check.is_sound() ? bad_state : check.is_in_plane() ? BlockQR::regular : outside_subgroups;
   }
@@ -148,15 +152,6 @@ struct PlanarEvaluation {
     if (status == BlockQR::regular)
       status = qr->factorize_and_solve(rows(), system.right, !multiplier.empty(), x, residuals);
     if (status != BlockQR::regular) return {status, {}};
-    to_user_order(acceleration, multiplier);
-    return {status, {.residual = residuals.last}};
-  }
-  // The same by the newest factors, of a near pose, refined to BlockQR::residual_by_factors; from the multipliers of the
-  // newest solution, if that is of a near state.
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier) {
-    const Index status = assemble(in);
-    if (status != BlockQR::regular) return {status, {}};
-    const BlockQR::Residuals residuals = qr->solve_by_factors(rows(), system.right, is_near, x);
     to_user_order(acceleration, multiplier);
     return {status, {.residual = residuals.last}};
   }

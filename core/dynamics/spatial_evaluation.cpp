@@ -306,8 +306,8 @@ EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<d
   return {status, refinement};
 }
 
-EvaluationResult SpatialEvaluation::accelerate_by_factors(const EvaluationInput& in, bool,
-                                                          View<double, 2> acceleration, View<double> multiplier) {
+EvaluationResult SpatialEvaluation::accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration,
+                                                          View<double> multiplier) {
   const Index status = assemble(in);
   if (status != block_ldl::regular) return {status, {}};
   const Refinement refinement = solve(system.right, 0.0, false);
@@ -437,8 +437,8 @@ EvaluationResult ReducedEvaluation::accelerate(const EvaluationInput& in, View<d
   return solved(status == block_ldl::regular ? factorize() : status, acceleration, multiplier);
 }
 
-EvaluationResult ReducedEvaluation::accelerate_by_factors(const EvaluationInput& in, bool,
-                                                          View<double, 2> acceleration, View<double> multiplier) {
+EvaluationResult ReducedEvaluation::accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration,
+                                                          View<double> multiplier) {
   return solved(assemble(in), acceleration, multiplier);
 }
 

@@ -75,9 +75,8 @@ struct SpatialEvaluation {
   // Assembles, factorizes, solves and refines at once. With multipliers (k_all,) the residual is exact, without, (0,),
   // it may be a bound.
   EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
-  // The same by the newest factors, of a near pose, refined to rounding; from nothing, whether or not the newest solution
-  // is of a near state.
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier);
+  // The same by the newest factors, of a near pose, refined to rounding.
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
 
   // Fills x with the solution for a right-hand side by the newest factors, refined to max(goal, larger_goal).
   Refinement solve(View<const double> right, double larger_goal, bool is_shifted);
@@ -127,7 +126,7 @@ struct ReducedEvaluation {
   Index assemble(const EvaluationInput& in);
   Index factorize() { return reduced.factorize(); }
   EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier);
+  EvaluationResult accelerate_by_factors(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
   Refinement solve(View<const double> right, double goal, bool is_shifted) {
     return reduced.solve(right, goal, is_shifted);
   }

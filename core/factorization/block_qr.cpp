@@ -496,6 +496,13 @@ Index BlockQR::factorize(Subtrees& part, ConstraintRows A, View<const double> rh
   return status;
 }
 
+Index BlockQR::factorize_with_duals(ConstraintRows A, View<const double> rhs, View<double> x) {
+  const View<double> y = x.slice(pattern_.n_columns(), x.size());
+  const Index status = factorize(A, rhs, y);
+  if (status == regular) substitute_back(y);
+  return status;
+}
+
 // ---- Substitution
 
 namespace {

@@ -69,6 +69,8 @@ class BlockQR {
   // The same with a right-hand side [f; gamma]: fills y (n_dual_rows,) with Q' f - R'^-1 gamma, so that
   // R^-1 y = (A A')^-1 (A f - gamma). Q' f is accurate to rounding, unlike R'^-1 (A f).
   Index factorize(ConstraintRows A, View<const double> rhs, View<double> y);
+  // The same; fills the dual part of x with that of the solution of [1 A'; A 0] x = rhs, not refined.
+  Index factorize_with_duals(ConstraintRows A, View<const double> rhs, View<double> x);
   template <class T>
   void substitute(View<T> x);                  // x := (R' R)^-1 x = (A A')^-1 x, of one system or two
   template <class T>
@@ -84,10 +86,9 @@ class BlockQR {
   Residuals solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x, int corrections = 4) {
     return refined(A, rhs, accurate ? exact : rough, nothing, x, corrections);
   }
-  // The same by factors of a near matrix, to residual_by_factors, with the residual estimated. The dual part of x may be
-  // near that of the solution already.
-  Residuals solve_by_factors(ConstraintRows A, View<const double> rhs, bool has_duals, View<double> x) {
-    return refined(A, rhs, by_factors, has_duals ? duals : nothing, x, 4);
+  // The same by factors of a near matrix, from the dual part of x on, to residual_by_factors, with the residual estimated.
+  Residuals solve_by_factors(ConstraintRows A, View<const double> rhs, View<double> x) {
+    return refined(A, rhs, by_factors, duals, x, 4);
   }
   static constexpr double residual_by_factors = 1e-12;
   // Fills the primal part of x with the least one that changes the rows A x by -error (n_dual_rows,), overwritten; of

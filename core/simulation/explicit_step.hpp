@@ -32,7 +32,6 @@ inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions,
 inline constexpr double stage_velocity_tolerance = 1e3;  // the same at stages before the end of a step
 inline constexpr double closed_ratio = 1e6;          // of a position error to its tolerance; a larger one means that rows are missing
 inline constexpr double rounded_ratio = 100.0;       // the same, below which corrections stop helping
-inline constexpr double near_ratio = 1e7;            // the same, below which velocities are projected alike at the poses before and after
 inline constexpr int most_corrections = 8;
 inline constexpr double last_node = 1.0 - 1e-12;     // nodes beyond it are the end of a step
 // A pivot is the sine of an angle that vanishes at a singular pose, a time T away if it changes by a share c = h / T in a
@@ -63,25 +62,12 @@ struct SpatialQR {
     to_user_order(acceleration, multiplier);
     return {status, {residuals.last, is_last_resort && residuals.first > rough ? residuals.first : 0.0}};
   }
-  EvaluationResult accelerate_by_factors(const EvaluationInput& in, bool is_near, View<double, 2> acceleration, View<double> multiplier) {
-    const Index status = assemble(in);
-    if (status != BlockQR::regular) return {status, {}};
-    const BlockQR::Residuals residuals = qr.solve_by_factors(system.rows(), system.system.right, is_near, system.solution.x());
-    to_user_order(acceleration, multiplier);
-    return {status, {residuals.last, 0.0}};
-  }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
     system.to_user_order(acceleration, multiplier);
   }
 };
 
 inline const SpatialEvaluation& assembling(const SpatialQR& e) { return e.system; }
-
-// Whether there are regular factors at a state.
-template <class E>
-bool factorize(E& e, const EvaluationInput& in) {
-  return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
-}
 
 // Fills the primal part of the solution for no forces and errors of the independent rows, the end of `right`, by the newest
 // factors as they are.
@@ -94,6 +80,8 @@ inline void correct(ReducedEvaluation& e, View<double> right, Index n_rows) { co
 inline BlockQR& qr_of(PlanarEvaluation& e) { return *e.qr; }
 inline BlockQR& qr_of(SpatialQR& e) { return e.qr; }
 inline View<double> newest_solution(PlanarEvaluation& e) { return e.x; }
+inline View<const double> right_of(const PlanarEvaluation& e) { return e.system.right; }
+inline View<const double> right_of(const SpatialQR& e) { return e.system.system.right; }
 inline View<double> newest_solution(SpatialQR& e) { return e.system.solution.x(); }
 // Evaluations that correct two systems in hardly more time than one.
 template <class E>
@@ -101,6 +89,31 @@ concept CorrectsPairs = requires(E& e) { qr_of(e); };
 template <CorrectsPairs E>
 void correct(E& e, View<double> right, Index n_rows) {
   qr_of(e).correct(assembling(e).rows(), right.slice(right.size() - n_rows, right.size()), newest_solution(e));
+}
+
+// Whether there are regular factors at a state; such evaluations have its multipliers then, too, without loads.
+template <class E>
+bool factorize(E& e, const EvaluationInput& in) {
+  return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
+}
+template <CorrectsPairs E>
+bool factorize(E& e, const EvaluationInput& in) {
+  return e.assemble(in) == BlockQR::regular &&
+         qr_of(e).factorize_with_duals(assembling(e).rows(), right_of(e), newest_solution(e)) == BlockQR::regular;
+}
+
+// An evaluation by the newest factors, of a near pose, refined; from the newest multipliers.
+template <class E>
+EvaluationResult accelerate_by_factors(E& e, const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+  return e.accelerate_by_factors(in, acceleration, multiplier);
+}
+template <CorrectsPairs E>
+EvaluationResult accelerate_by_factors(E& e, const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier) {
+  const Index status = e.assemble(in);
+  if (status != BlockQR::regular) return {status, {}};
+  const BlockQR::Residuals residuals = qr_of(e).solve_by_factors(assembling(e).rows(), right_of(e), newest_solution(e));
+  e.to_user_order(acceleration, multiplier);
+  return {status, {.residual = residuals.last}};
 }
 
 // The smallest pivot of the newest factors, and its row.
@@ -353,7 +366,7 @@ class ExplicitSteps {
  protected:
   // Begins a step of n_stages stages.
   StepEnd begin(const StepStart& from, Index n_stages) {
-    near_ = from.coordinate, is_stopped_ = false, pivots_of_ = -1;
+    near_ = from.coordinate, is_stopped_ = is_in_plane_ = false, pivots_of_ = -1;
     start_speed_ = std::max(negligible_speed_, largest(from.bodies.velocity));
     if (keeps_stages_) {
       stages_ = Array<double, 3>::uninitialized({n_stages, from.bodies.position.rows(), 19});
@@ -424,6 +437,7 @@ class ExplicitSteps {
   // Projects a state onto the constraints; false if that fails. Factors are made anew unless the newest ones are of a near
   // pose.
   bool close(StageState& s, bool is_near, bool is_end, StepEnd& end) {
+    if (plane_) plane_->begin(s.position, s.orientation, s.velocity), is_in_plane_ = true;
     if (!is_near && !refactorize(s)) return false;
     const double n_tolerances = is_end ? velocity_tolerance : stage_velocity_tolerance;
     if (!with_projection(s, [&](auto& state) { return project(state, s, !is_near, n_tolerances); })) return false;
@@ -439,7 +453,6 @@ class ExplicitSteps {
   template <class F>
   bool with_projection(StageState& s, const F& f) {
     if (plane_) {
-      plane_->begin(s.position, s.orientation, s.velocity);
       const bool is_done = f(*plane_);
       plane_->store();
       return is_done;
@@ -454,7 +467,9 @@ class ExplicitSteps {
   // Fills the accelerations and the smallest pivot of the k-th stage, and keeps it if stages are kept; whether they are accurate.
   // By the newest factors, those of a near pose, of stages that were closed.
   bool complete(StageState& s, Index k, bool is_closed, StepEnd& end) {
-    if (!fill_acceleration(s, k, is_closed)) return false;
+    const bool is_done = fill_acceleration(s, k, is_closed);
+    is_in_plane_ = false;
+    if (!is_done) return false;
     s.pivot = smallest();
     if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     return true;
@@ -465,7 +480,7 @@ class ExplicitSteps {
     if (!fill_loads(s)) return false;
     in.load = load_.view();
     const View<double> multiplier = keeps_stages_ ? multipliers_.view()[k] : View<double>();
-    const bool is_done = has_factors && is_accurate(e_.accelerate_by_factors(in, k > 0, s.acceleration.view(), multiplier),
+    const bool is_done = has_factors && is_accurate(accelerate_by_factors(e_, in, s.acceleration.view(), multiplier),
                                                     BlockQR::residual_by_factors);
     if (!is_done) {
       ++n_factorizations;
@@ -544,12 +559,14 @@ class ExplicitSteps {
       std::copy_n(&twists_(i, 0), 6, &s.velocity(i, 0));
     }
   }
-  EvaluationInput input(const StageState& s) const {
+  EvaluationInput input(const StageState& s) {
     EvaluationInput in{s.position.view(), s.orientation.view(), s.velocity.view(), {}, {}, {}, {}};
     if (terms_ != nullptr && terms_->n_joints() > 0) {
       terms_->fill_rows(s.bodies());
       in.general_rows = terms_->rows, in.general_gamma = terms_->gamma;
     }
+    if constexpr (std::is_same_v<E, PlanarEvaluation>)
+      if (is_in_plane_) plane_->fill_motions(e_.system.bodies), in.has_motions = true;
     return in;
   }
   void fill_errors(const model::BodyMotions& bodies, View<double> delta, View<double> velocity) {
@@ -617,7 +634,7 @@ class ExplicitSteps {
     contraction_ = 1.0;
     s.correction = 0.0, s.speed = state.speed();
     for (int step = 0; step < most_corrections && ratio > 1.0; ++step) {
-      const bool is_paired = CorrectsPairs<E> && ratio <= near_ratio;
+      const bool is_paired = CorrectsPairs<E> && ratio <= n_tolerances;  // it will be small enough for both
       double change = 0.0;
       if constexpr (CorrectsPairs<E>)
         if (is_paired) {
@@ -684,6 +701,7 @@ class ExplicitSteps {
   Array<Pair> pair_errors_, pairs_;
   bool is_velocity_closed_ = false;  // by corrections of the pose
   std::optional<PlanarProjection> plane_;  // where it applies
+  bool is_in_plane_ = false;               // whether it has the state that is evaluated next
   model::MotionList motions_;
   StageCurves curves_;
   model::Poses trial_;

@@ -72,7 +72,12 @@ class PlanarProjection {
       bodies_[i] = {{along.x, along.y}, in_world(motion.x - origin), 0.0, {}};
       velocity_[i] = {{dot(B.row(0), motion.v.angular), in_plane(e_, i, motion.v.linear)}};
     }
-    bodies_[n] = trial_[n] = {Rotation2<double>::identity(), -in_world(origin), 0.0, {}};
+    origin_ = in_world(origin);
+    bodies_[n] = trial_[n] = {Rotation2<double>::identity(), -origin_, 0.0, {}};
+  }
+  // Fills the motions of the evaluation's bodies.
+  void fill_motions(View<BodyMotion<InPlane<double>>> motions) const {
+    for (Index i = 0; i < e_.n_bodies(); ++i) motions[i] = {bodies_[i].R, bodies_[i].x + origin_, velocity_[i].v};
   }
   void fill_errors(View<double> delta, View<double> velocity) const { fill(bodies_, velocity_, delta, velocity); }
   void fill_trial_errors(bool has_changed, View<double> delta, View<double> velocity) const {
@@ -207,6 +212,7 @@ class PlanarProjection {
   std::vector<Body> bodies_, trial_;                                  // (n + 1,) the last one is the world
   std::vector<Velocity> velocity_, trial_velocity_;
   View<double, 2> position_, orientation_, stored_velocity_;          // of the bodies, in the user's order
+  Vec2<double> origin_{};  // that positions are relative to
   bool has_moved_ = false;
 };
 
