@@ -25,7 +25,7 @@ from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Problem
 from sparsebody.study.measure import cpu_seconds
 
-STEP, N_STEPS, REPEATS = 2e-3, 250, 9
+STEP, N_STEPS, REPEATS = 2e-3, 1000, 5
 LEAST = 0.005  # [s] of a measurement
 LINE = "{:15}" + "{:>10}" * 8
 CASES: dict[str, Callable[[], sb.Mechanism]] = {
@@ -37,6 +37,7 @@ CASES: dict[str, Callable[[], sb.Mechanism]] = {
     "lattice 4x4x4": partial(sb.build, "lattice", rows=4, columns=4, layers=4),
     "tube": partial(sb.build, "tube"),
     "four-bar-torus": partial(sb.build, "four-bar-torus"),
+    "rotating-squares": partial(sb.build, "rotating-squares"),
     "n-four-bar 51": partial(sb.build, "n-four-bar", loops=25),
 }
 
