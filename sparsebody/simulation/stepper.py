@@ -35,6 +35,9 @@ from sparsebody.tolerances import WORST_RESIDUAL
 _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 """Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
 
+_NEAR_SHARES = 0.618, 1.382, 1.618
+"""Of a step that ends at a singular pose: where states are tried to interpolate from."""
+
 LONG_STEP = (
     "the step is long"  # begins messages of steps that fail by their length, not by the pose
 )
@@ -47,6 +50,7 @@ _SMALL_PIVOT = 0.2  # and the pivot must be smaller than this
 # Pivots (sines of angles) below which a pose is singular, if the mechanism has larger ones:
 _UNSOLVABLE_PIVOT = 2e-4  # errors grow as eps / pivot^2, 6e-9 here
 _UNSOLVABLE_OPEN_PIVOT = 1e-3  # the same without projections
+_ROUGH_PIVOT = 1e-5  # the same of accelerations that only one record depends on
 _REACTION_PIVOT = 1e-3  # the same for reactions
 # Part of the smallest pivot at the start of the run; larger pivots are regular in this mechanism
 _USUAL_PIVOT_RATIO = 0.1
@@ -322,6 +326,10 @@ class _Reached:
     worst_pivot: Pivot = stabilization.NO_PIVOT
     correction: float = 0.0  # largest of the velocity, relative
     dropped: float = 0.0  # violation of the rows left out, at the end
+
+
+def _worst_sine(reached: _Reached) -> float:
+    return reached.worst_pivot.sine
 
 
 class Stepper:
@@ -637,17 +645,23 @@ class Stepper:
         return ends
 
     def _passed(self, time: float) -> State:
-        """Return the state at a singular pose, by those before it.
+        """Return the state at a singular pose, by one before it and one where rows are independent.
 
         Projections there multiply rounding by the inverse square of the pivot.
         """
         h = time - self.state.time
         start = _Reached(Solved(self.state, self.acceleration))
-        try:
-            near = self._step(start, self.state.time + _CUTS[1][0] * h)
+        near: _Reached | None = None
+        for share in _NEAR_SHARES:
+            with contextlib.suppress(SingularSystemError, SimulationError):
+                reached = self._step(start, self.state.time + share * h)
+                near = reached if near is None else max(near, reached, key=_worst_sine)
+            if near is not None and _worst_sine(near) >= _ROUGH_PIVOT:
+                break
+        if near is not None:
             accelerations = self.acceleration, near.end.acceleration
             here = integrators.interpolated(self.state, near.end.state, accelerations, time)
-        except (SingularSystemError, SimulationError):
+        else:
             rate, curvature = integrators.pose_derivatives(self.state, self.acceleration)
             here = replace(integrators.moved(self.state, rate, curvature, curvature, h), time=time)
         return self._with_coordinates(here)

@@ -283,6 +283,17 @@ def test_a_step_that_ends_at_a_flat_pose_is_as_good_as_others(method, late):
     assert run.velocity_error.max() < 1e-9
 
 
+def test_a_pose_that_is_passed_is_not_interpolated_from_the_flat_one():
+    """The steps are such that one ends just after the flat pose, which is 0.618 of it."""
+    flat, n_steps = brentq(lambda t: crank_angle(4, [t])[-1], 0.5, 0.9, xtol=1e-14), 8000
+    step = flat / (n_steps - 0.382)  # [s]
+    system = build("n-four-bar", loops=4).compile()
+    run = simulate(system, duration=(n_steps + 4) * step, step=step)
+    assert any(abs(event.time - flat) < 2.0 * step for event in run.events)
+    assert error_of_n_four_bar(run, 4) < 1e-9
+    assert np.abs(run.energy - run.energy[0]).max() < 3e-8  # [J], of 67
+
+
 @pytest.mark.parametrize("stages", ["closed", "open"])
 def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point(monkeypatch, stages):
     if stages == "closed":
