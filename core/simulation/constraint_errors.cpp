@@ -33,6 +33,51 @@ SB_INLINE void scatter(const Lanes (&numbers)[m], const JointBatch& batch, View<
   store_lanes<m>(numbers, {rows[0], rows[1], rows[2], rows[3]});
 }
 
+// The numbers of rows of a joint type, without those of prescribed coordinates.
+template <class J>
+inline constexpr int n_rows_of = 6 - J::info.n_velocities;
+
+// Fills delta and T' v_J of joint j; null is not filled.
+template <class J>
+void fill_joint(const model::JointTable& joints, Index j, const Transform<double>& X, const Motion<double>& v_J, double* delta,
+                double* velocity) {
+  const J joint = joint_of<J>(joints.parameter[j]);
+  if (delta != nullptr) joint.error(X, delta);
+  if (velocity == nullptr) return;
+  if constexpr (J::info.has_varying_T) {
+    const auto T = joint.constraint_force_subspace(X);
+    for (std::size_t k = 0; k < T.size(); ++k) velocity[k] = dot(v_J, T[k]);
+  } else if constexpr (requires { joint.constraint_velocities(v_J, velocity); }) {
+    joint.constraint_velocities(v_J, velocity);
+  } else {
+    for (int k = 0; k < n_rows_of<J>; ++k)
+      velocity[k] = dot(v_J, Force<double>::load(joints.subspaces[joints.first_row[j] + k]));
+  }
+}
+
+// The same of four poses and velocities at once; false where a type has no such errors, or one is too open.
+template <class J, int n>
+SB_INLINE bool fill_lanes(const model::JointMotion<Lanes>& motion, bool fills_position, Lanes (&delta)[n], Lanes (&velocity)[n]) {
+  if constexpr (requires { J::small_error(motion.X, delta); }) {
+    if (fills_position && !J::small_error(motion.X, delta)) return false;
+    J::constraint_velocities(motion.v_J, velocity);
+    return true;
+  }
+  return false;
+}
+
+// f(lane, X, v_J) of each.
+template <int n, class F>
+SB_INLINE void for_lanes(const model::JointMotion<Lanes>& motion, F f) {
+  double of[n_lanes][18];
+  Lanes numbers[18];
+  motion.X.E.store(numbers), motion.X.r.store(numbers + 9), motion.v_J.store(numbers + 12);
+  store_lanes<n>(numbers, {of[0], of[1], of[2], of[3]});
+  for (int lane = 0; lane < n_lanes; ++lane)
+    f(lane, Transform<double>{Mat3<double>::load(of[lane]), Vec3<double>::load(of[lane] + 9)},
+      Motion<double>::load(of[lane] + 12));
+}
+
 // Fills delta and T' v_J of a batch of joints, from pointers to the motions of its predecessors p and successors s.
 template <int n>
 SB_INLINE void fill_batch(const model::JointTable& joints, const JointBatch& batch, const double* const (&p)[n_lanes],
@@ -40,34 +85,19 @@ SB_INLINE void fill_batch(const model::JointTable& joints, const JointBatch& bat
   const bool fills_position = delta.size() > 0, fills_velocity = velocity.size() > 0;
   const auto motion = model::joint_motion(load(batch.X_P), load(batch.X_S), gather<n>(p), gather<n>(s));
   visit_joint(int(joints.kind[batch.first]), 0.0, [&]<class J>(const J&) {
-    if constexpr (requires(Lanes* delta) { J::small_error(motion.X, delta); }) {
-      Lanes error[6 - J::info.n_velocities], rate[6 - J::info.n_velocities];
-      if (!fills_position || J::small_error(motion.X, error)) {
+    if constexpr (n_rows_of<J> > 0) {
+      Lanes error[n_rows_of<J>], rate[n_rows_of<J>];
+      if (fill_lanes<J>(motion, fills_position, error, rate)) {
         if (fills_position) scatter(error, batch, joints.first_row, delta);
-        if (fills_velocity) J::constraint_velocities(motion.v_J, rate), scatter(rate, batch, joints.first_row, velocity);
+        if (fills_velocity) scatter(rate, batch, joints.first_row, velocity);
         return;
       }
-    }
-    double by_joint[n_lanes][18];
-    Lanes numbers[18];
-    motion.X.E.store(numbers), motion.X.r.store(numbers + 9), motion.v_J.store(numbers + 12);
-    store_lanes<n>(numbers, {by_joint[0], by_joint[1], by_joint[2], by_joint[3]});
-    for (Index j = batch.first; j < batch.end; ++j) {
-      const Index lane = j - batch.first, first = joints.first_row[j];
-      const Transform<double> X{Mat3<double>::load(by_joint[lane]), Vec3<double>::load(by_joint[lane] + 9)};
-      const auto v_J = Motion<double>::load(by_joint[lane] + 12);
-      const J joint = joint_of<J>(joints.parameter[j]);
-      if (fills_position) joint.error(X, delta.data() + first);
-      if (!fills_velocity) continue;
-      if constexpr (J::info.has_varying_T) {
-        const auto T = joint.constraint_force_subspace(X);
-        for (std::size_t k = 0; k < T.size(); ++k) velocity[first + k] = dot(v_J, T[k]);
-      } else if constexpr (requires { joint.constraint_velocities(v_J, velocity.data()); }) {
-        joint.constraint_velocities(v_J, velocity.data() + first);
-      } else {
-        for (Index k = first; k < joints.first_row[j + 1]; ++k)
-          velocity[k] = dot(v_J, Force<double>::load(joints.subspaces[k]));
-      }
+      for_lanes<n>(motion, [&](int lane, const Transform<double>& X, const Motion<double>& v_J) {
+        const Index j = batch.first + lane;
+        if (j >= batch.end) return;
+        const Index first = joints.first_row[j];
+        fill_joint<J>(joints, j, X, v_J, fills_position ? &delta[first] : nullptr, fills_velocity ? &velocity[first] : nullptr);
+      });
     }
   });
 }
@@ -124,6 +154,33 @@ void JointErrors::fill(const model::MotionList& motions, View<double> delta, Vie
       fill_batch<n>(joints_, batch, p, s, delta, velocity);
     }
   });
+}
+
+ErrorsAtTimes JointErrors::at_times(const MotionsAtTimes& motions, const double* const (&multiplier)[n_lanes]) const {
+  ErrorsAtTimes out;
+  visit_joints(joints_.kind, joints_.parameter, [&]<class J>(Index j, const J&) {
+    if constexpr (constexpr int m = n_rows_of<J>; m > 0) {
+      const auto& frames = joints_.frames;
+      const auto motion = model::joint_motion(Transform<Lanes>(frames.X_P(j)), Transform<Lanes>(frames.X_S(j)),
+                                              motions[frames.predecessor[j] + 1], motions[frames.successor[j] + 1]);
+      Lanes delta[m], velocity[m], lambda[m];
+      if (!fill_lanes<J>(motion, true, delta, velocity)) {
+        double of[2][m][n_lanes];
+        for_lanes<18>(motion, [&](int lane, const Transform<double>& X, const Motion<double>& v_J) {
+          double errors[2][m];
+          fill_joint<J>(joints_, j, X, v_J, errors[0], errors[1]);
+          for (int k = 0; k < m; ++k) of[0][k][lane] = errors[0][k], of[1][k][lane] = errors[1][k];
+        });
+        for (int k = 0; k < m; ++k) delta[k] = Vec<n_lanes>::load(of[0][k]), velocity[k] = Vec<n_lanes>::load(of[1][k]);
+      }
+      for (int k = 0; k < m; ++k) out.position.add(delta[k]), out.velocity.add(velocity[k]);
+      if (multiplier[0] == nullptr) return;
+      const Index first = joints_.first_row[j];
+      load_lanes<m>({multiplier[0] + first, multiplier[1] + first, multiplier[2] + first, multiplier[3] + first}, lambda);
+      for (int k = 0; k < m; ++k) out.work = out.work + lambda[k] * delta[k];
+    }
+  });
+  return out;
 }
 
 RowErrors JointErrors::at(const model::BodyMotions& bodies) const {

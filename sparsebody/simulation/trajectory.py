@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
-from sparsebody.dynamics.energy import energies_and_momenta
-from sparsebody.equations.system_motion import largest_errors
+from sparsebody.dynamics.energy import spring_energies
+from sparsebody.equations.system_motion import motion_records
 from sparsebody.errors import SimulationError
 from sparsebody.html_tables import html_curves, html_facts
 from sparsebody.model import Mechanism, State, System
@@ -360,18 +360,11 @@ def records_of(
     Where joints are compliant, their multipliers (k, n_rows) tell the energy that they store;
     `joint_wrench` computes the reactions where they are asked for.
     """
-    kinetic, potential, momentum = energies_and_momenta(system, states)
-    position_error, velocity_error, elastic = largest_errors(system, states, multiplier)
-    records: Records = states._asdict() | {
-        "kinetic_energy": kinetic,
-        "potential_energy": potential,
-        "elastic_energy": elastic,
-        "momentum": momentum,
-        "position_error": position_error,
-        "velocity_error": velocity_error,
-    }
+    of_motion = motion_records(system, states, multiplier)._asdict()
+    potential = of_motion.pop("gravity_energy") + spring_energies(system, states)
+    records: Records = states._asdict() | of_motion | {"potential_energy": potential}
     if joint_wrench is not None:
-        wrenches = [joint_wrench(states.at(k)) for k in range(len(kinetic))]
+        wrenches = [joint_wrench(states.at(k)) for k in range(len(states.time))]
         records["joint_wrench"] = np.array(wrenches)
     return records
 
