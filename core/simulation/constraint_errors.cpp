@@ -176,6 +176,7 @@ ErrorsAtTimes JointErrors::at_times(const MotionsAtTimes& motions, const double*
       for (int k = 0; k < m; ++k) out.position.add(delta[k]), out.velocity.add(velocity[k]);
       if (multiplier[0] == nullptr) return;
       const Index first = joints_.first_row[j];
+      for (const double* of : multiplier) prefetch(of + first + numbers_ahead);
       load_lanes<m>({multiplier[0] + first, multiplier[1] + first, multiplier[2] + first, multiplier[3] + first}, lambda);
       for (int k = 0; k < m; ++k) out.work = out.work + lambda[k] * delta[k];
     }

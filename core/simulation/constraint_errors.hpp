@@ -44,6 +44,9 @@ struct JointBatch {
   double X_P[12][4], X_S[12][4];  // entries of E, then r, by lane
 };
 
+// Of what is read at four times at once, in more streams than caches foresee.
+inline constexpr Index numbers_ahead = 96;
+
 // The motions of the world, then of all bodies, at four times.
 using MotionsAtTimes = std::vector<BodyMotion<InSpace<Lanes>>>;
 

@@ -28,7 +28,9 @@ struct Times {
   }
   template <int m>
   SB_INLINE void load(View<const double, 3> numbers, Index i, Lanes (&to)[m]) const {
-    load_lanes<m>({&numbers(of[0], i, 0), &numbers(of[1], i, 0), &numbers(of[2], i, 0), &numbers(of[3], i, 0)}, to);
+    const double* const from[] = {&numbers(of[0], i, 0), &numbers(of[1], i, 0), &numbers(of[2], i, 0), &numbers(of[3], i, 0)};
+    for (const double* at : from) prefetch(at + numbers_ahead);
+    load_lanes<m>(from, to);
   }
 };
 
