@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from sparsebody.arrays import LARGE, BriefRepr, FloatArray, IntArray, large_zeros
+from sparsebody.arrays import BriefRepr, FloatArray, IntArray
 from sparsebody.dynamics.energy import spring_energies
 from sparsebody.equations.system_motion import motion_records
 from sparsebody.errors import SimulationError
@@ -423,12 +423,8 @@ class Recorder:
         self._events: list[Event] = []
 
     def _new_block(self) -> Records:
-        block: Records = {}
-        for name, record in self._header.channels.items():
-            shape = self._capacity, *record
-            is_large = 8 * math.prod(shape) >= LARGE  # huge pages are filled faster
-            block[name] = large_zeros(shape) if is_large else np.empty(shape)
-        return block
+        channels = self._header.channels.items()
+        return {name: np.empty((self._capacity, *shape)) for name, shape in channels}
 
     def room(self, n_before: int) -> States | None:
         """Return where states belong that come after so many records; None if the block is full."""
