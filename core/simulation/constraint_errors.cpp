@@ -55,18 +55,11 @@ void fill_joint(const model::JointTable& joints, Index j, const Transform<double
   }
 }
 
-// The same of four poses and velocities at once; false where a type has no such errors, or one is too open.
-template <class J, int n>
-SB_INLINE bool fill_lanes(const model::JointMotion<Lanes>& motion, bool fills_position, Lanes (&delta)[n], Lanes (&velocity)[n]) {
-  if constexpr (requires { J::small_error(motion.X, delta); }) {
-    if (fills_position && !J::small_error(motion.X, delta)) return false;
-    J::constraint_velocities(motion.v_J, velocity);
-    return true;
-  }
-  return false;
-}
+// Whether a type has errors of four poses at once.
+template <class J>
+concept HasSmallErrors = requires(Vec3<Lanes> v, Lanes* delta) { J::small_error(v, v, delta); };
 
-// f(lane, X, v_J) of each.
+// f(lane, X, v_J) of four motions; without velocities if n is 12.
 template <int n, class F>
 SB_INLINE void for_lanes(const model::JointMotion<Lanes>& motion, F f) {
   double of[n_lanes][18];
@@ -85,21 +78,37 @@ SB_INLINE void fill_batch(const model::JointTable& joints, const JointBatch& bat
   const bool fills_position = delta.size() > 0, fills_velocity = velocity.size() > 0;
   const auto motion = model::joint_motion(load(batch.X_P), load(batch.X_S), gather<n>(p), gather<n>(s));
   visit_joint(int(joints.kind[batch.first]), 0.0, [&]<class J>(const J&) {
-    if constexpr (n_rows_of<J> > 0) {
+    if constexpr (HasSmallErrors<J>) {
       Lanes error[n_rows_of<J>], rate[n_rows_of<J>];
-      if (fill_lanes<J>(motion, fills_position, error, rate)) {
+      const auto& [E, r] = motion.X;
+      if (!fills_position || J::small_error(E * r, Vec3<Lanes>{E(0, 2), E(1, 2), E(2, 2)}, error)) {
         if (fills_position) scatter(error, batch, joints.first_row, delta);
-        if (fills_velocity) scatter(rate, batch, joints.first_row, velocity);
+        if (fills_velocity) J::constraint_velocities(motion.v_J, rate), scatter(rate, batch, joints.first_row, velocity);
         return;
       }
-      for_lanes<n>(motion, [&](int lane, const Transform<double>& X, const Motion<double>& v_J) {
-        const Index j = batch.first + lane;
-        if (j >= batch.end) return;
-        const Index first = joints.first_row[j];
-        fill_joint<J>(joints, j, X, v_J, fills_position ? &delta[first] : nullptr, fills_velocity ? &velocity[first] : nullptr);
-      });
     }
+    for_lanes<n>(motion, [&](int lane, const Transform<double>& X, const Motion<double>& v_J) {
+      const Index j = batch.first + lane;
+      if (j >= batch.end) return;
+      const Index first = joints.first_row[j];
+      fill_joint<J>(joints, j, X, v_J, fills_position ? delta.data() + first : nullptr,
+                    fills_velocity ? velocity.data() + first : nullptr);
+    });
   });
+}
+
+// The same of one joint at four times, with no more of its motion than small errors need; false where one is too open.
+template <class J, int m>
+SB_INLINE bool fill_small(const Transform<Lanes>& X_P, const Transform<Lanes>& X_S, const BodyMotion<InSpace<Lanes>>& p,
+                          const BodyMotion<InSpace<Lanes>>& s, Lanes (&delta)[m], Lanes (&velocity)[m]) {
+  const Mat3<Lanes> R_S = s.R * transpose(X_S.E);  // S to world axes
+  const Vec3<Lanes> arm = s.R * X_S.r, from_p = s.x - p.x + arm;
+  const Vec3<Lanes> offset = transpose_times(R_S, from_p - p.R * X_P.r), z = transpose_times(R_S, p.R * X_P.E.row(2));
+  if (!J::small_error(offset, z, delta)) return false;
+  const Vec3<Lanes> w_p = p.R * p.v.angular, w_s = s.R * s.v.angular;
+  const Vec3<Lanes> u = s.R * s.v.linear + cross(w_s, arm) - p.R * p.v.linear - cross(w_p, from_p);  // at the origin of S
+  J::constraint_velocities(Motion<Lanes>{transpose_times(R_S, w_s - w_p), transpose_times(R_S, u)}, velocity);
+  return true;
 }
 
 }  // namespace
@@ -161,12 +170,14 @@ ErrorsAtTimes JointErrors::at_times(const MotionsAtTimes& motions, const double*
   visit_joints(joints_.kind, joints_.parameter, [&]<class J>(Index j, const J&) {
     if constexpr (constexpr int m = n_rows_of<J>; m > 0) {
       const auto& frames = joints_.frames;
-      const auto motion = model::joint_motion(Transform<Lanes>(frames.X_P(j)), Transform<Lanes>(frames.X_S(j)),
-                                              motions[frames.predecessor[j] + 1], motions[frames.successor[j] + 1]);
+      const Transform<Lanes> X_P(frames.X_P(j)), X_S(frames.X_S(j));
+      const auto &p = motions[frames.predecessor[j] + 1], &s = motions[frames.successor[j] + 1];
       Lanes delta[m], velocity[m], lambda[m];
-      if (!fill_lanes<J>(motion, true, delta, velocity)) {
+      bool is_filled = false;
+      if constexpr (HasSmallErrors<J>) is_filled = fill_small<J>(X_P, X_S, p, s, delta, velocity);
+      if (!is_filled) {
         double of[2][m][n_lanes];
-        for_lanes<18>(motion, [&](int lane, const Transform<double>& X, const Motion<double>& v_J) {
+        for_lanes<18>(model::joint_motion(X_P, X_S, p, s), [&](int lane, const Transform<double>& X, const Motion<double>& v_J) {
           double errors[2][m];
           fill_joint<J>(joints_, j, X, v_J, errors[0], errors[1]);
           for (int k = 0; k < m; ++k) of[0][k][lane] = errors[0][k], of[1][k][lane] = errors[1][k];
