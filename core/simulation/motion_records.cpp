@@ -9,6 +9,9 @@ namespace sparsebody::simulation {
 
 namespace {
 
+// As many bodies have records one by one, whose motions at four times would not fit the cache.
+constexpr Index many_bodies = 4096;
+
 using BodyAtTimes = BodyMotion<InSpace<Lanes>>;
 
 // NaN if either is.
@@ -101,20 +104,35 @@ Records motion_records(const Masses& bodies, const JointErrors& joints, const Lo
                        View<const double, 2> multiplier) {
   const Index n = motion.size();
   Records out{unfilled(n), Array<double>(n), Array<double>(n), Array<double>(n)};
-  MotionsAtTimes motions(bodies.mass.size() + 1);
-  for (Index first = 0; first < n; first += n_lanes) {
-    const Times times(first, n);
+  const Index n_bodies = bodies.mass.size(), at_once = n_bodies < many_bodies ? n_lanes : 1;
+  MotionsAtTimes motions(at_once > 1 ? n_bodies + 1 : 0);
+  model::MotionList one(at_once > 1 ? 0 : n_bodies);
+  const Index n_rows = at_once > 1 ? 0 : joints.n_rows();
+  RowErrors errors{Array<double>(n_rows), Array<double>(n_rows)};  // zero in rows of prescribed coordinates
+  for (Index first = 0; first < n; first += at_once) {
+    const Times times(first, std::min(first + at_once, n));
     MomentumSums sums;
-    for (Index i = 0; i < bodies.mass.size(); ++i) sums.add(bodies, i, motions[i + 1] = times.body(motion, i));
+    for (Index i = 0; i < n_bodies; ++i) {
+      const BodyAtTimes body = times.body(motion, i);
+      sums.add(bodies, i, body);
+      if (at_once > 1) motions[i + 1] = body;
+    }
     sums.store(times, out.momenta);
+    if (at_once == 1) {
+      joints.fill(one = motion[first], errors.position, errors.velocity);
+      out.position_error[first] = largest(errors.position), out.velocity_error[first] = largest(errors.velocity);
+      if (!multiplier.empty())
+        out.elastic_energy[first] = 0.5 * dense::dot(multiplier[first].data(), errors.position.data(), joints.n_rows());
+      continue;
+    }
     const double* lambda[n_lanes]{};
     if (!multiplier.empty())
       for (int lane = 0; lane < n_lanes; ++lane) lambda[lane] = &multiplier(times.of[lane], 0);
-    const ErrorsAtTimes errors = joints.at_times(motions, lambda);
+    const ErrorsAtTimes at_times = joints.at_times(motions, lambda);
     for (int lane = 0; lane < n_lanes; ++lane) {
       const Index k = times.of[lane];
-      out.position_error[k] = errors.position[lane], out.velocity_error[k] = errors.velocity[lane];
-      out.elastic_energy[k] = 0.5 * errors.work.v[lane];
+      out.position_error[k] = at_times.position[lane], out.velocity_error[k] = at_times.velocity[lane];
+      out.elastic_energy[k] = 0.5 * at_times.work.v[lane];
     }
   }
   if (terms == nullptr) return out;

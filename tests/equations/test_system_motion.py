@@ -31,6 +31,24 @@ def test_errors_of_records_are_those_at_each_time(size, seed):
     np.testing.assert_allclose(records.elastic_energy, expected, rtol=1e-10)
 
 
+def test_records_of_many_bodies_are_those_of_some():
+    """Of two chains in which the same bodies move, one so long that each record is alone."""
+    records = []
+    for n in (20, 5000):
+        system, rng = sb.build("chain", bodies=n).compile(), np.random.default_rng(0)
+        twist, velocity = np.zeros((2, 6, n, 6))
+        twist[:, :10], velocity[:, :10] = rng.normal(size=(2, 6, 10, 6))
+        moved = [sb.displaced(system.initial_state, of) for of in twist]
+        states = [state.with_(velocity=of) for state, of in zip(moved, velocity, strict=True)]
+        multiplier = np.zeros((6, system.n_rows))
+        multiplier[:, :40] = rng.normal(size=(6, 40))
+        records.append(motion_records(system, States.of(*states), multiplier))
+    few, many = records
+    for name in ("kinetic_energy", "position_error", "velocity_error", "elastic_energy"):
+        np.testing.assert_allclose(getattr(few, name), getattr(many, name), rtol=1e-12)
+    np.testing.assert_allclose(few.momentum, many.momentum, rtol=1e-12, atol=1e-12)
+
+
 def test_errors_that_are_no_numbers_are_recorded_as_such():
     system = sb.build("ladder").compile()
     states = States.of(*[system.initial_state] * 5)
