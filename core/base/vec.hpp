@@ -173,7 +173,7 @@ SB_INLINE Vec<N, is_whole>& operator-=(Vec<N, is_whole>& a, const Vec<N, is_whol
 // All lanes the same.
 template <int N>
 SB_INLINE Vec<N> broadcast(double s) {
-  if constexpr (N <= native_lanes) return {typename Vec<N>::Type{} + s};
+  if constexpr (N <= native_lanes) return {s - typename Vec<N>::Type{}};  // not s + 0, which is +0 where s is -0
   else return {broadcast<N / 2>(s), broadcast<N / 2>(s)};
 }
 

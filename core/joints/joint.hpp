@@ -10,7 +10,8 @@
 // and, where the defaults of joint_types.hpp do not hold,
 //   drift(X, v)                       bias c = (dS/dt) qd in S axes, not constraint drift; v = v_J = S qd; default: 0
 //   active_force_subspace(X)          T_a, T_a' S = identity where the joint is closed, so that qd = T_a' v_J; default: S
-//   small_error(X, delta)             the same as error(X, delta), of several poses at once; false where one of them is too open
+//   small_error(offset, z, delta)     the same as error(X, delta), of several poses at once, from the origin of S seen from that of P
+//                                     and the z axis of P, both in S axes; false where one of them is too open
 // Types derived from UnitAxes<...> move along constant unit vectors, from which S and T follow.
 // Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and T_a' c = -(dT_a/dt)' v_J still, seen from S.
 #pragma once
@@ -119,16 +120,16 @@ T angle_over_sine(const Vec3<T>& sine_vector, const T& versine) {
 // d1, d2: the z axes of P and S are not parallel; the rotation that takes z_P to z_S.
 // A small one by asin(s) / s to rounding; false where it is not small.
 template <class T>
-bool small_tilt_error(const Mat3<T>& E, T* delta) {
-  const T square = E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2);
+bool small_tilt_error(const Vec3<T>& z, T* delta) {
+  const T square = z.x * z.x + z.y * z.y;
   const T stretch = T(1) + square * (T(1.0 / 6.0) + square * (T(3.0 / 40.0) + square * T(5.0 / 112.0)));
-  delta[0] = stretch * E(1, 2), delta[1] = -(stretch * E(0, 2));
-  return all_less(square, T(1e-4)) && all_less(T(0), E(2, 2));
+  delta[0] = stretch * z.y, delta[1] = -(stretch * z.x);
+  return all_less(square, T(1e-4)) && all_less(T(0), z.z);
 }
 template <class T>
 void tilt_error(const Mat3<T>& E, T* delta) {
   using std::atan2, std::sqrt;
-  if (small_tilt_error(E, delta)) return;
+  if (small_tilt_error(Vec3<T>{E(0, 2), E(1, 2), E(2, 2)}, delta)) return;
   const T sine = sqrt(E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2));
   if (sine < T(1e-8)) {  // opposite: half a turn about any axis across
     delta[0] = T(std::numbers::pi), delta[1] = T(0);

@@ -15,9 +15,9 @@ struct Revolute : UnitAxes<2> {
     tilt_error(X.E, delta);
     point_error(X, delta + 2);
   }
-  template <class T> static bool small_error(const Transform<T>& X, T* delta) {
-    point_error(X, delta + 2);
-    return small_tilt_error(X.E, delta);
+  template <class T> static bool small_error(const Vec3<T>& offset, const Vec3<T>& z, T* delta) {
+    offset.store(delta + 2);
+    return small_tilt_error(z, delta);
   }
 };
 

@@ -12,7 +12,9 @@ struct Spherical : UnitAxes<0, 1, 2> {
   template <class T> static Transform<T> pose(const T* q) { return {rotation_to_successor(q), {}}; }
   template <class T> static void coordinates(const Transform<T>& X, T* q) { quaternion_from_rotation(X.E, q); }
   template <class T> static void error(const Transform<T>& X, T* delta) { point_error(X, delta); }
-  template <class T> static bool small_error(const Transform<T>& X, T* delta) { return error(X, delta), true; }
+  template <class T> static bool small_error(const Vec3<T>& offset, const Vec3<T>&, T* delta) {
+    return offset.store(delta), true;
+  }
 };
 
 }  // namespace sparsebody::joints

@@ -6,18 +6,18 @@ namespace sparsebody {
 
 using namespace simulation;
 
-template <OneOf<StepSample, PairErrors, Turning, simulation::Motion, Momenta, DampingPowers, LargestErrors> Struct>
+template <OneOf<StepSample, PairErrors, Turning, simulation::Motion, Masses, Momenta, DampingPowers, Records> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_simulation_records(nb::module_& m) {
-  def_kernel<"momenta(mass, inertia, gravity, motion)">(
+  def_kernel<"momenta(bodies, motion)">(
       m, &momenta, "At k times: kinetic energy (k,), that of gravity, and momentum (k, 6) about the world's origin.");
   def_kernel<"elastic_energies(elements, motion)">(m, &elastic_energies, "Sums of z'z / 2 (k,) of elastic elements at k times.");
   def_kernel<"damping_powers(loads, motion, coordinate)">(
       m, &damping_powers, "What dampers take (k,) at k times [W]; -1, or the first spring between points that coincide.");
-  def_kernel<"largest_errors(joints, terms?, prescribed_rows, functions, motion, multiplier)">(
-      m, &largest_errors,
-      "The largest position and velocity errors of all rows, and energies of compliant joints, at k times (k,).");
+  def_kernel<"motion_records(bodies, joints, terms?, prescribed_rows, functions, motion, multiplier)">(
+      m, &motion_records,
+      "Momenta, the largest position and velocity errors of all rows, and energies of compliant joints, at k times (k,).");
 
   def<"defects(start, middle, end, weight, mean_before)">(m, &defects, "Errors (n,) of poses and of their rates in two steps.");
   def<"turning(start, middle, end, weight, mass, age, duration)">(m, &turning, "omega (n,) and kappa of the motion in two steps.");

@@ -7,6 +7,7 @@
 
 #include "base/vec.hpp"
 #include "model/body_forces.hpp"
+#include "spatial/lanes.hpp"
 
 namespace sparsebody::simulation {
 
@@ -43,6 +44,24 @@ struct JointBatch {
   double X_P[12][4], X_S[12][4];  // entries of E, then r, by lane
 };
 
+// Of what is read at four times at once, in more streams than caches foresee.
+inline constexpr Index numbers_ahead = 96;
+
+// The motions of the world, then of all bodies, at four times.
+using MotionsAtTimes = std::vector<BodyMotion<InSpace<Lanes>>>;
+
+// The largest errors of rows at four times, NaN if one is not finite; and the sums of lambda' delta.
+struct ErrorsAtTimes {
+  struct Largest {
+    Vec<n_lanes> size, sum;
+
+    SB_INLINE void add(const Lanes& error) { size = larger(size, error.v), sum += error.v; }
+    double operator[](int lane) const { return size[lane] + (sum[lane] - sum[lane]); }
+  };
+  Largest position, velocity;
+  Lanes work;
+};
+
 // The joints of a system, none of which has a prescribed coordinate, laid out for many evaluations.
 class JointErrors {
  public:
@@ -54,6 +73,8 @@ class JointErrors {
   // Fills delta, T' v_J or both; (0,) is not filled.
   void fill(const model::MotionList& motions, View<double> delta, View<double> velocity) const;
   RowErrors at(const model::BodyMotions& bodies) const;
+  // multiplier: lambda (n_rows,) at each time, or null.
+  ErrorsAtTimes at_times(const MotionsAtTimes& motions, const double* const (&multiplier)[n_lanes]) const;
 
  private:
   model::JointTable joints_;

@@ -9,55 +9,68 @@ namespace sparsebody::simulation {
 
 namespace {
 
-// Masses and inertias of four bodies, zeros of missing ones.
-struct Masses {
-  Lanes mass;
-  Mat3<Lanes> inertia;
-};
-std::vector<Masses> masses(View<const double> mass, View<const double, 3> inertia) {
-  std::vector<Masses> blocks(n_blocks(mass.size()));
-  for (Index b = 0; b < Index(blocks.size()); ++b) {
-    const auto lanes = [&](const double* numbers, Index stride) {
-      double of[n_lanes]{};
-      for (Index i = n_lanes * b; i < std::min(n_lanes * (b + 1), mass.size()); ++i) of[i % n_lanes] = numbers[stride * i];
-      return Lanes(Vec<n_lanes>::load(of));
-    };
-    blocks[b].mass = lanes(mass.data(), 1);
-    for (int a = 0; a < 9; ++a) blocks[b].inertia.m[a] = lanes(inertia.data() + a, 9);
-  }
-  return blocks;
-}
+// As many bodies have records one by one, whose motions at four times would not fit the cache.
+constexpr Index many_bodies = 4096;
 
-double sum(const Lanes& numbers) {
-  double total = 0.0;
-  for (int lane = 0; lane < n_lanes; ++lane) total += numbers.v[lane];
-  return total;
-}
+using BodyAtTimes = BodyMotion<InSpace<Lanes>>;
+
+// NaN if either is.
+double larger_number(double a, double b) { return a > b || a != a ? a : b; }
+
+// Four times in a row, the last one in place of missing ones.
+struct Times {
+  Index of[n_lanes];
+
+  Times(Index first, Index n) {
+    for (int lane = 0; lane < n_lanes; ++lane) of[lane] = std::min(first + lane, n - 1);
+  }
+  BodyAtTimes body(const Motion& motion, Index i) const {
+    Lanes x[3], q[4], v[6];
+    load(motion.position, i, x), load(motion.orientation, i, q), load(motion.velocity, i, v);
+    return {Mat3<Lanes>::from_quaternion(q[0], q[1], q[2], q[3]), Vec3<Lanes>::load(x), sparsebody::Motion<Lanes>::load(v)};
+  }
+  template <int m>
+  SB_INLINE void load(View<const double, 3> numbers, Index i, Lanes (&to)[m]) const {
+    const double* const from[] = {&numbers(of[0], i, 0), &numbers(of[1], i, 0), &numbers(of[2], i, 0), &numbers(of[3], i, 0)};
+    for (const double* at : from) prefetch(at + numbers_ahead);
+    load_lanes<m>(from, to);
+  }
+};
+
+// Sums over bodies at four times.
+struct MomentumSums {
+  Lanes kinetic, fallen;  // v' I v and m g' x
+  Vec3<Lanes> angular, linear;
+
+  SB_INLINE void add(const Masses& bodies, Index i, const BodyAtTimes& body) {
+    const Lanes mass(bodies.mass[i]);
+    const auto& [w, u] = body.v;
+    const Vec3<Lanes> spin = Mat3<Lanes>::load(&bodies.inertia(i, 0, 0)) * w, push = mass * u, along = body.R * push;
+    kinetic = kinetic + (dot(w, spin) + dot(u, push));
+    fallen = fallen + mass * dot(Vec3<Lanes>::load(bodies.gravity.data()), body.x);
+    angular += body.R * spin + cross(body.x, along), linear += along;
+  }
+  void store(const Times& times, Momenta& out) const {
+    const Lanes total[] = {angular.x, angular.y, angular.z, linear.x, linear.y, linear.z};
+    for (int lane = 0; lane < n_lanes; ++lane) {
+      const Index k = times.of[lane];
+      out.kinetic_energy[k] = 0.5 * kinetic.v[lane], out.gravity_energy[k] = -fallen.v[lane];
+      for (int a = 0; a < 6; ++a) out.total(k, a) = total[a].v[lane];
+    }
+  }
+};
+
+Momenta unfilled(Index k) { return {Array<double>(k), Array<double>(k), Array<double, 2>({k, 6})}; }
 
 }  // namespace
 
-Momenta momenta(View<const double> mass, View<const double, 3> inertia, View<const double> gravity, const Motion& motion) {
-  const std::vector<Masses> blocks = masses(mass, inertia);
-  const auto g = Vec3<Lanes>::load(gravity.data());
-  Momenta out{Array<double>(motion.size()), Array<double>(motion.size()), Array<double, 2>({motion.size(), 6})};
-  for (Index k = 0; k < motion.size(); ++k) {
-    const model::BodyMotions bodies = motion[k];
-    Lanes kinetic, fallen;  // sums of v' I v and m g' x
-    Vec3<Lanes> angular, linear;
-    for (Index b = 0; b < Index(blocks.size()); ++b) {
-      const auto& [m, I] = blocks[b];
-      Lanes numbers[3], q[4], v[6];
-      load_lanes<3>(bodies.position, b, numbers), load_lanes<4>(bodies.orientation, b, q), load_lanes<6>(bodies.velocity, b, v);
-      const auto x = Vec3<Lanes>::load(numbers), w = Vec3<Lanes>::load(v), u = Vec3<Lanes>::load(v + 3);
-      const Vec3<Lanes> spin = I * w, push = m * u;
-      kinetic = kinetic + (dot(w, spin) + dot(u, push)), fallen = fallen + m * dot(g, x);
-      const auto R = Mat3<Lanes>::from_quaternion(q[0], q[1], q[2], q[3]);
-      const Vec3<Lanes> along = R * push;
-      angular += R * spin + cross(x, along), linear += along;
-    }
-    out.kinetic_energy[k] = 0.5 * sum(kinetic), out.gravity_energy[k] = -sum(fallen);
-    int a = 0;
-    for (const Lanes& part : {angular.x, angular.y, angular.z, linear.x, linear.y, linear.z}) out.total(k, a++) = sum(part);
+Momenta momenta(const Masses& bodies, const Motion& motion) {
+  Momenta out = unfilled(motion.size());
+  for (Index first = 0; first < motion.size(); first += n_lanes) {
+    const Times times(first, motion.size());
+    MomentumSums sums;
+    for (Index i = 0; i < bodies.mass.size(); ++i) sums.add(bodies, i, times.body(motion, i));
+    sums.store(times, out);
   }
   return out;
 }
@@ -86,22 +99,51 @@ DampingPowers damping_powers(const LoadsAndRows& loads, const Motion& motion, Vi
   return out;
 }
 
-LargestErrors largest_errors(const JointErrors& joints, const LoadsAndRows* terms, View<const Index> prescribed_rows,
-                             View<const double, 3> functions, const Motion& motion, View<const double, 2> multiplier) {
-  Array<double> position(joints.n_rows()), velocity(joints.n_rows());
-  LargestErrors out{Array<double>(motion.size()), Array<double>(motion.size()), Array<double>(motion.size())};
-  model::MotionList motions(motion.position.shape(1));
-  for (Index k = 0; k < motion.size(); ++k) {
-    motions = motion[k];
-    joints.fill(motions, position, velocity);
-    if (terms != nullptr) {
-      const View<const double, 2> at = functions[k];
-      std::copy(at.begin(), at.end(), terms->functions.begin());
-      terms->fill_errors(motion[k], prescribed_rows, position, velocity);
+Records motion_records(const Masses& bodies, const JointErrors& joints, const LoadsAndRows* terms,
+                       View<const Index> prescribed_rows, View<const double, 3> functions, const Motion& motion,
+                       View<const double, 2> multiplier) {
+  const Index n = motion.size();
+  Records out{unfilled(n), Array<double>(n), Array<double>(n), Array<double>(n)};
+  const Index n_bodies = bodies.mass.size(), at_once = n_bodies < many_bodies ? n_lanes : 1;
+  MotionsAtTimes motions(at_once > 1 ? n_bodies + 1 : 0);
+  model::MotionList one(at_once > 1 ? 0 : n_bodies);
+  const Index n_rows = at_once > 1 ? 0 : joints.n_rows();
+  RowErrors errors{Array<double>(n_rows), Array<double>(n_rows)};  // zero in rows of prescribed coordinates
+  for (Index first = 0; first < n; first += at_once) {
+    const Times times(first, std::min(first + at_once, n));
+    MomentumSums sums;
+    for (Index i = 0; i < n_bodies; ++i) {
+      const BodyAtTimes body = times.body(motion, i);
+      sums.add(bodies, i, body);
+      if (at_once > 1) motions[i + 1] = body;
     }
-    out.position[k] = largest(position), out.velocity[k] = largest(velocity);
-    if (multiplier.empty()) continue;
-    out.elastic_energy[k] = 0.5 * dense::dot(multiplier[k].data(), position.data(), position.size());
+    sums.store(times, out.momenta);
+    if (at_once == 1) {
+      joints.fill(one = motion[first], errors.position, errors.velocity);
+      out.position_error[first] = largest(errors.position), out.velocity_error[first] = largest(errors.velocity);
+      if (!multiplier.empty())
+        out.elastic_energy[first] = 0.5 * dense::dot(multiplier[first].data(), errors.position.data(), joints.n_rows());
+      continue;
+    }
+    const double* lambda[n_lanes]{};
+    if (!multiplier.empty())
+      for (int lane = 0; lane < n_lanes; ++lane) lambda[lane] = &multiplier(times.of[lane], 0);
+    const ErrorsAtTimes at_times = joints.at_times(motions, lambda);
+    for (int lane = 0; lane < n_lanes; ++lane) {
+      const Index k = times.of[lane];
+      out.position_error[k] = at_times.position[lane], out.velocity_error[k] = at_times.velocity[lane];
+      out.elastic_energy[k] = 0.5 * at_times.work.v[lane];
+    }
+  }
+  if (terms == nullptr) return out;
+  Array<double> position(joints.n_rows()), velocity(joints.n_rows());  // zero in rows of joints
+  for (Index k = 0; k < n; ++k) {
+    const View<const double, 2> at = functions[k];
+    std::copy(at.begin(), at.end(), terms->functions.begin());
+    terms->fill_errors(motion[k], prescribed_rows, position, velocity);
+    out.position_error[k] = larger_number(out.position_error[k], largest(position));
+    out.velocity_error[k] = larger_number(out.velocity_error[k], largest(velocity));
+    if (!multiplier.empty()) out.elastic_energy[k] += 0.5 * dense::dot(multiplier[k].data(), position.data(), position.size());
   }
   return out;
 }

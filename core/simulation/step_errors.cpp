@@ -38,6 +38,8 @@ PairErrors defects(const StepSample& start, const StepSample& middle, const Step
                    View<const double, 2> mean_before) {
   const Index n = weight.rows();
   const double h = 0.5 * (end.time - start.time);
+  const bool has_mean = mean_before.size() > 0;
+  if (!has_mean) mean_before = start.curvature;  // some numbers: vectors that load none, of no address, are slow
   PairErrors errors{Array<double>(n), Array<double>(n)};
   for (Index i = 0; i < n; ++i) {
     double hermite = 0.0, simpson = 0.0, hermite_rate = 0.0, trapezoidal_rate = 0.0, jump = 0.0;  // squares
@@ -52,7 +54,7 @@ PairErrors defects(const StepSample& start, const StepSample& middle, const Step
       simpson += square(change - h / 3.0 * (rates + 4.0 * rate1));
       hermite_rate += square(1.5 * (rate_change - 8.0 / 3.0 * bend - h / 9.0 * (curvatures - 8.0 * curvature1)));
       trapezoidal_rate += square(2.0 * (rate_change - bend - h / 4.0 * (curvatures + 2.0 * curvature1)));
-      if (mean_before.size() > 0) jump += square(2.0 * h * (0.25 * (curvatures + 2.0 * curvature1) - mean_before(i, a)));
+      if (has_mean) jump += square(2.0 * h * (0.25 * (curvatures + 2.0 * curvature1) - mean_before(i, a)));
     }
     errors.pose[i] = std::sqrt(smaller(hermite, simpson));
     errors.rate[i] = std::sqrt(smaller(hermite_rate, larger_number(trapezoidal_rate, jump)));

@@ -16,6 +16,8 @@ struct Lanes {
 
   SB_INLINE Lanes(double s = 0.0) : v(broadcast<n_lanes>(s)) {}
   SB_INLINE Lanes(const Vec<n_lanes>& lanes) : v(lanes) {}
+  SB_INLINE Lanes(const Lanes& other) : v(other.v) {}
+  SB_INLINE Lanes& operator=(const Lanes& other) { return v = other.v, *this; }
   SB_INLINE friend Lanes operator+(const Lanes& a, const Lanes& b) { return a.v + b.v; }
   SB_INLINE friend Lanes operator-(const Lanes& a, const Lanes& b) { return a.v - b.v; }
   SB_INLINE friend Lanes operator-(const Lanes& a) { return -a.v; }

@@ -33,8 +33,10 @@ def potential_energy(system: System, state: State) -> float:
     return energy(system, state).potential
 
 
-def _spring_energies(system: System, states: States) -> FloatArray:
+def spring_energies(system: System, states: States) -> FloatArray:
     """Return (k,) the energies of all springs at k times [J]."""
+    if not system.has_loads:
+        return np.zeros(len(states.time))
     joint, point = system.joint_forces, system.point_forces
     total = _elastic_energies(system, states)
     if len(joint.item):
@@ -75,19 +77,10 @@ def total_momentum(system: System, state: State) -> FloatArray:
 def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArray]:
     """Return energy, and momentum (6,) about the world's origin, in one pass over the bodies."""
     body_arrays(system, state)  # or what is wrong with them
-    (kinetic,), (potential,), (momentum,) = energies_and_momenta(system, States.of(state))
-    return Energy(float(kinetic), float(potential)), momentum
-
-
-def energies_and_momenta(
-    system: System, states: States
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return kinetic and potential energies (k,), and momenta (k, 6), at k times."""
-    bodies = system.mass, system.inertia, system.gravity
-    kinetic, potential, momentum = simulation.momenta(*bodies, states[:3])
-    if system.has_loads:
-        potential += _spring_energies(system, states)
-    return kinetic, potential, momentum
+    states, bodies = States.of(state), (system.mass, system.inertia, system.gravity)
+    (kinetic,), potential, (momentum,) = simulation.momenta(bodies, states[:3])
+    potential += spring_energies(system, states)
+    return Energy(float(kinetic), float(potential[0])), momentum
 
 
 def is_conservative(system: System) -> bool:

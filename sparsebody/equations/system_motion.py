@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from threading import RLock
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -120,25 +121,39 @@ def constraint_errors(
     return errors
 
 
-def largest_errors(
-    system: System, states: States, multiplier: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the largest `constraint_errors` of positions and of velocities at k times (k,).
+class MotionRecords(NamedTuple):
+    """What records tell of a motion at k times, without the energies of springs."""
 
-    Also the energies lambda' C lambda / 2 (k,) of joints that are compliant, by their multipliers
-    lambda (k, n_rows), as C lambda are the position errors; zeros without any.
+    kinetic_energy: FloatArray  # (k,) [J]
+    gravity_energy: FloatArray  # (k,) [J]
+    momentum: FloatArray  # (k, 6) about the world's origin, in world axes
+    position_error: FloatArray  # (k,) the largest of `constraint_errors`
+    velocity_error: FloatArray  # (k,)
+    elastic_energy: FloatArray  # (k,) of compliant joints [J]
+
+
+def motion_records(
+    system: System, states: States, multiplier: FloatArray | None = None
+) -> MotionRecords:
+    """Return energies, momenta and the largest errors at k times.
+
+    Joints that are compliant, with multipliers lambda (k, n_rows), store lambda' C lambda / 2, as C
+    lambda are the position errors; without any, zero.
     """
     if multiplier is None:
         multiplier = np.zeros((0, system.n_rows))
-    tracked, joints, records = system.coordinates, joint_errors(system), (states[:3], multiplier)
-    rows, times = tracked.row[tracked.prescribed], states.time.tolist()
-    if len(rows) == 0:
-        return simulation.largest_errors(joints, None, rows, np.zeros((0, 0, 3)), *records)
-    with _TRACKED_IN_USE:
-        terms = _of_tracked(system, times[0])
-        return simulation.largest_errors(
-            joints, terms.native, rows, terms.functions_at(times), *records
+    bodies, joints = (system.mass, system.inertia, system.gravity), joint_errors(system)
+    rows = system.coordinates.row[system.coordinates.prescribed]
+    terms, functions = None, np.zeros((0, 0, 3))
+    with _TRACKED_IN_USE if len(rows) > 0 else nullcontext():
+        if len(rows) > 0:
+            times = states.time.tolist()
+            of_tracked = _of_tracked(system, times[0])
+            terms, functions = of_tracked.native, of_tracked.functions_at(times)
+        momenta, *errors = simulation.motion_records(
+            bodies, joints, terms, rows, functions, states[:3], multiplier
         )
+    return MotionRecords(*momenta, *errors)
 
 
 def damping_powers(system: System, states: States) -> FloatArray:

@@ -28,7 +28,7 @@ from sparsebody.linearization import state_gradients as gradients
 from sparsebody.linearization.checkpoints import CheckpointedSteps
 from sparsebody.linearization.derivatives import Residuals
 from sparsebody.linearization.state_gradients import Adjoint, StateGradient
-from sparsebody.model.system import State
+from sparsebody.model.system import State, States
 from sparsebody.simulation.implicit import collocation, implicit_stepper, newton, step_equations
 from sparsebody.simulation.implicit import generalized_alpha as alpha
 from sparsebody.simulation.implicit.collocation import CollocationState, CollocationStepper
@@ -86,7 +86,7 @@ class StepTape(implicit_stepper.HalvedSteps[Now], Generic[Now, Part]):
         self.steps.append(self._parts, time, start)
         return state
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
+    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
         """Take none of several steps at once: each is kept."""
         return None
 

@@ -20,7 +20,7 @@ from sparsebody.dynamics.forward import Exchange, ForwardDynamics
 from sparsebody.equations.system_motion import constraint_errors, joint_errors
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.joint_motion import body_rotations, displaced
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation import integrators, stabilization
 from sparsebody.simulation.callbacks import Control, ControlArguments
 from sparsebody.simulation.integrators import Composition, SemiImplicitEuler, Tableau
@@ -163,6 +163,7 @@ class ExplicitSteps:
         times: FloatArray,
         limits: tuple[float, float, float, float, float, float, float],
         pivots: tuple[float, float],
+        room: States | None = None,
     ) -> tuple[Ends, LastStep] | None:
         """Take steps to times (n,), up to the first one that breaks a limit; return their ends.
 
@@ -174,7 +175,7 @@ class ExplicitSteps:
         if native is None or not self._takes_several:
             return None
         terms, functions = assembler.loads_and_rows, _NO_VALUES
-        (state, acceleration), times = start, times[: self._memory.most_steps]
+        (state, acceleration), times = start, self._memory.begin(times, room)
         if terms is not None and not terms.are_constant:
             times, functions = self._tabulated(solver.evaluator, state.time, times)
             if len(times) == 0:

@@ -19,7 +19,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors, padded
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation import stabilization, stepping
 from sparsebody.simulation.implicit.collocation import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, implicit_memory
@@ -100,7 +100,7 @@ class OuterStepper:
         """Return the nearest state that closes the joints, where these are rigid."""
         return self._inner.closed(state)
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
+    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
         """Take none of several steps at once."""
         return None
 
@@ -213,16 +213,16 @@ class AutoStepper(OuterStepper):
             self._switch(self._inner.state, cause_of(error))
         return self._inner.advance(time)
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
-        """Take steps to these times as far as nothing is to be decided."""
+    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
+        """Take steps to these times as far as nothing is to be decided, states in `room` if any."""
         if isinstance(self._inner, ImplicitStepper):
             n_to_look = _CHECK_INTERVAL - 1 - self._n_steps % _CHECK_INTERVAL
-            ends = self._inner.take_steps(times[:n_to_look])
+            ends = self._inner.take_steps(times[:n_to_look], room)
             self._n_steps += 0 if ends is None else ends.n_steps
             return ends
         if self._slow_events * _EVENT_DECAY > _MOST_SLOW_EVENTS:
             return None
-        ends = self._inner.take_steps(times)
+        ends = self._inner.take_steps(times, room)
         for _ in range(0 if ends is None else ends.n_steps):
             self._slow_events *= _EVENT_DECAY
         return ends

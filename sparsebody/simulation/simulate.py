@@ -563,7 +563,8 @@ class Run:
         times += self._first_time
         take_steps = self._take_quiet_steps if has_events else self.stepper.take_steps
         start = self.stepper.state, self.stepper.acceleration
-        ends = take_steps(times)
+        room = self.recorder.room(len(self._unwritten)) if every == 1 else None
+        ends = take_steps(times, room)
         if ends is None:
             return False
         if errors is not None:  # `_look_at_errors` adds the last one
@@ -579,19 +580,19 @@ class Run:
         self._write(ends.states.chosen(recorded), ends.multiplier[recorded])
         return True
 
-    def _take_quiet_steps(self, times: FloatArray) -> Ends | None:
+    def _take_quiet_steps(self, times: FloatArray, room: States | None) -> Ends | None:
         """Take steps up to the first one with a user's event, which `_advance` takes."""
         stepper, finder = self.stepper, self._finder
         assert not isinstance(stepper, AdaptiveStepper)  # whose steps are taken one by one
         saved, notes = stepper.saved(), list[Event]()
         self._held_notes = notes
         try:
-            ends = stepper.take_steps(times)
+            ends = stepper.take_steps(times, room)
             n = 0 if ends is None else finder.n_before(ends.states)
             if ends is not None and n < ends.n_steps:
                 stepper.restore(saved)
                 notes.clear()
-                ends = stepper.take_steps(times[:n]) if n > 0 else None
+                ends = stepper.take_steps(times[:n], room) if n > 0 else None
             if ends is not None:
                 finder.begin(ends.states.at(-1))
         except BaseException:  # of an event function, or a second Ctrl-C

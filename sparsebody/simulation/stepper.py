@@ -14,7 +14,7 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
-from sparsebody.model.system import State
+from sparsebody.model.system import State, States
 from sparsebody.simulation import integrators, stabilization
 from sparsebody.simulation.callbacks import CONTROL_WRENCH
 from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
@@ -613,10 +613,11 @@ class Stepper:
         if self._rows.exchange(self.state):
             self.acceleration = self.evaluate(self.state).acceleration()
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
+    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
         """Take whole steps to these times, as far as nothing is to be decided; None if no step.
 
-        Decided is in `_advance`: on rows of lost rank, and on steps that fail.
+        Decided is in `_advance`: on rows of lost rank, and on steps that fail. States are in `room`
+        if there is any.
         """
         rows, state, h = self._rows, self.state, self.nominal
         age = state.time - rows.watch.left_at
@@ -630,7 +631,7 @@ class Stepper:
         watch = rows.watch
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
-        taken = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots)
+        taken = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots, room)
         if taken is None:
             return None
         ends, last = taken

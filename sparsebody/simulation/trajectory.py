@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from sparsebody.arrays import BriefRepr, FloatArray, IntArray
-from sparsebody.dynamics.energy import energies_and_momenta
-from sparsebody.equations.system_motion import largest_errors
+from sparsebody.dynamics.energy import spring_energies
+from sparsebody.equations.system_motion import motion_records
 from sparsebody.errors import SimulationError
 from sparsebody.html_tables import html_curves, html_facts
 from sparsebody.model import Mechanism, State, System
@@ -42,7 +42,7 @@ STATE_CHANNELS = tuple(CHANNELS)[:5]
 OPTIONAL_CHANNELS = ("elastic_energy", "joint_wrench")
 
 _BLOCK_BYTES = 1 << 28  # of records in memory that are one array
-_MOST_NUMBERS = 1 << 19  # in the ends of several steps
+_MOST_NUMBERS = 1 << 20  # in the ends of several steps
 _SAMPLED_TIMES = (0.0, 0.1, 0.7, 3.1)  # [s] where given functions of time are compared
 
 
@@ -320,7 +320,7 @@ class Header:
 
 
 class Ends(NamedTuple):
-    """The ends of k steps, in memory that further steps use again."""
+    """The ends of k steps, in memory that further steps use again, or states in that of records."""
 
     states: States  # at k times
     acceleration: FloatArray  # (k, n_bodies, 6)
@@ -339,14 +339,24 @@ class EndMemory:
         n, n_coordinates = system.n_bodies, len(system.coordinates.joint)
         shapes = (n, 3), (n, 4), (n, 6), (n_coordinates,), (n, 6), (n_rows,)
         size = sum(math.prod(shape) for shape in shapes)
-        self.most_steps = max(1, _MOST_NUMBERS // size)
-        # Of States without times, accelerations and multipliers
-        self.arrays: Any = tuple(np.empty((self.most_steps, *shape)) for shape in shapes)
+        self._most_steps = max(1, _MOST_NUMBERS // size)
+        self._own: Any = tuple(np.empty((self._most_steps, *shape)) for shape in shapes)
+        self.arrays = self._own  # of States without times, accelerations and multipliers
+
+    def begin(self, times: FloatArray, room: States | None) -> FloatArray:
+        """Choose memory of states for steps to these times, `room` if any; return the first ones.
+
+        That is, those for which there is memory.
+        """
+        self.arrays = self._own if room is None else (*room[:4], *self._own[4:])
+        return times[: min(self._most_steps, len(self.arrays[0]))]
 
     def ends(self, times: FloatArray) -> Ends:
         """Return the newest ends, at these times."""
-        *arrays, acceleration, multiplier = (array[: len(times)] for array in self.arrays)
-        return Ends(States._make([*arrays, times]), acceleration, multiplier)
+        n = len(times)
+        position, orientation, velocity, coordinate, acceleration, multiplier = self.arrays
+        states = States(position[:n], orientation[:n], velocity[:n], coordinate[:n], times)
+        return Ends(states, acceleration[:n], multiplier[:n])
 
 
 def records_of(
@@ -360,18 +370,11 @@ def records_of(
     Where joints are compliant, their multipliers (k, n_rows) tell the energy that they store;
     `joint_wrench` computes the reactions where they are asked for.
     """
-    kinetic, potential, momentum = energies_and_momenta(system, states)
-    position_error, velocity_error, elastic = largest_errors(system, states, multiplier)
-    records: Records = states._asdict() | {
-        "kinetic_energy": kinetic,
-        "potential_energy": potential,
-        "elastic_energy": elastic,
-        "momentum": momentum,
-        "position_error": position_error,
-        "velocity_error": velocity_error,
-    }
+    of_motion = motion_records(system, states, multiplier)._asdict()
+    potential = of_motion.pop("gravity_energy") + spring_energies(system, states)
+    records: Records = states._asdict() | of_motion | {"potential_energy": potential}
     if joint_wrench is not None:
-        wrenches = [joint_wrench(states.at(k)) for k in range(len(kinetic))]
+        wrenches = [joint_wrench(states.at(k)) for k in range(len(states.time))]
         records["joint_wrench"] = np.array(wrenches)
     return records
 
@@ -423,15 +426,30 @@ class Recorder:
         channels = self._header.channels.items()
         return {name: np.empty((self._capacity, *shape)) for name, shape in channels}
 
+    def room(self, n_before: int) -> States | None:
+        """Return where states belong that come after so many records; None if the block is full."""
+        first = self._filled + n_before
+        if first >= self._capacity:
+            return None
+        return States._make(self._block[name][first:] for name in States._fields)
+
     def append(self, records: Records) -> None:
-        """Copy records into the block, which is put away when it is full."""
+        """Copy records into the block, which is put away when it is full.
+
+        States may be there already, in `room`.
+        """
         n, done = len(records["time"]), 0
         while done < n:
             if self._filled == self._capacity:
                 self._put_away()
             more = min(n - done, self._capacity - self._filled)
             for name, block in self._block.items():
-                block[self._filled : self._filled + more] = records[name][done : done + more]
+                new, place = (
+                    records[name][done : done + more],
+                    slice(self._filled, self._filled + more),
+                )
+                if not np.may_share_memory(new, block[place]):
+                    block[place] = new
             self._filled, done = self._filled + more, done + more
 
     def _put_away(self) -> None:

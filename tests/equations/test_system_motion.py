@@ -3,25 +3,60 @@
 import numpy as np
 import pytest
 from linkages import one_body
+from random_mechanisms import random_loops
 
 import sparsebody as sb
-from sparsebody.equations.system_motion import constraint_errors, damping_powers, largest_errors
+from sparsebody.equations.system_motion import constraint_errors, damping_powers, motion_records
 from sparsebody.errors import ModelError
 from sparsebody.model.system import States
 
 
-def test_errors_of_driven_motions_are_those_at_each_time():
-    system = sb.build("scissor", drive=True).compile()
-    run = sb.simulate(system, duration=0.2, step=0.01)
-    moved = [run.state(k).with_(time=0.01 * k + 1e-3) for k in range(len(run))]
-    multiplier = np.random.default_rng(0).normal(size=(len(run), system.n_rows))
-    position, velocity, energy = largest_errors(system, States.of(*moved), multiplier)
+@pytest.mark.parametrize("size", [1e-3, 0.3])
+@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+def test_errors_of_records_are_those_at_each_time(size, seed):
+    """Of a driven mechanism, and of random joints, open a little or far; not of four times each."""
+    rng = np.random.default_rng(seed)
+    mechanism = sb.build("scissor", drive=True) if seed is None else random_loops(rng, 6, 4)
+    system = mechanism.compile()
+    start, n = system.initial_state, system.n_bodies
+    moved = [sb.displaced(start, size * rng.normal(size=(n, 6))) for _ in range(7)]
+    moved = [s.with_(time=0.1 * k, velocity=rng.normal(size=(n, 6))) for k, s in enumerate(moved)]
+    multiplier = rng.normal(size=(7, system.n_rows))
+    records = motion_records(system, States.of(*moved), multiplier)
     errors = [constraint_errors(system, state) for state in moved]
-    assert position.tolist() == [np.abs(delta).max() for delta, _ in errors]
-    assert velocity.tolist() == [np.abs(rate).max() for _, rate in errors]
+    largest = [[np.abs(error).max() for error in pair] for pair in errors]
+    np.testing.assert_allclose(records.position_error, [of[0] for of in largest], rtol=1e-12)
+    np.testing.assert_allclose(records.velocity_error, [of[1] for of in largest], rtol=1e-12)
     expected = [0.5 * of @ delta for of, (delta, _) in zip(multiplier, errors, strict=True)]
-    np.testing.assert_allclose(energy, expected, rtol=1e-12)
-    assert position.max() > 1e-6
+    np.testing.assert_allclose(records.elastic_energy, expected, rtol=1e-10)
+
+
+def test_records_of_many_bodies_are_those_of_some():
+    """Of two chains in which the same bodies move, one so long that each record is alone."""
+    records = []
+    for n in (20, 5000):
+        system, rng = sb.build("chain", bodies=n).compile(), np.random.default_rng(0)
+        twist, velocity = np.zeros((2, 6, n, 6))
+        twist[:, :10], velocity[:, :10] = rng.normal(size=(2, 6, 10, 6))
+        moved = [sb.displaced(system.initial_state, of) for of in twist]
+        states = [state.with_(velocity=of) for state, of in zip(moved, velocity, strict=True)]
+        multiplier = np.zeros((6, system.n_rows))
+        multiplier[:, :40] = rng.normal(size=(6, 40))
+        records.append(motion_records(system, States.of(*states), multiplier))
+    few, many = records
+    for name in ("kinetic_energy", "position_error", "velocity_error", "elastic_energy"):
+        np.testing.assert_allclose(getattr(few, name), getattr(many, name), rtol=1e-12)
+    np.testing.assert_allclose(few.momentum, many.momentum, rtol=1e-12, atol=1e-12)
+
+
+def test_errors_that_are_no_numbers_are_recorded_as_such():
+    system = sb.build("ladder").compile()
+    states = States.of(*[system.initial_state] * 5)
+    velocity = states.velocity.copy()
+    velocity[3, 7, 4] = np.nan
+    records = motion_records(system, states._replace(velocity=velocity))
+    assert np.isnan(records.velocity_error).tolist() == [k == 3 for k in range(5)]
+    assert np.isfinite(records.position_error).all()
 
 
 def damped(**force):

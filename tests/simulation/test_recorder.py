@@ -69,13 +69,29 @@ def test_file_holds_what_memory_would_hold(tmp_path):
     "limit",
     ["trajectory._BLOCK_BYTES", "trajectory_files._BLOCK_BYTES", "trajectory._MOST_NUMBERS"],
 )
+@pytest.mark.parametrize("size", [1, 3000])  # 3000 are a few records of some steps
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
-def test_memory_of_one_record_or_step_at_once_holds_the_same(limit, method, tmp_path, monkeypatch):
+def test_memory_of_few_records_or_steps_at_once_holds_the_same(
+    limit, size, method, tmp_path, monkeypatch
+):
     options = {"duration": 0.2, "step": 0.01, "method": method}
     undisturbed = sb.simulate(STIFF_FOUR_BARS, **options)
-    monkeypatch.setattr(f"sparsebody.simulation.{limit}", 1)
+    monkeypatch.setattr(f"sparsebody.simulation.{limit}", size)
     output = tmp_path / "run.h5" if limit.startswith("trajectory_files") else None
     assert_same(sb.simulate(STIFF_FOUR_BARS, output=output, **options), undisturbed)
+
+
+@pytest.mark.parametrize("method", ["rk4", "generalized-alpha", "radau-iia"])
+def test_records_of_every_step_are_those_of_every_other_one(method):
+    """Steps fill the memory of records, if all are recorded, also where an event undoes some."""
+    options = {"duration": 0.4, "step": 0.01, "method": method, "events": lambda t, _: t - 0.105}
+    every, some = (
+        sb.simulate(STIFF_FOUR_BARS, record=sb.Recording(step=h), **options) for h in (0.01, 0.02)
+    )
+    assert len(every) == 2 * len(some) - 1 == 41
+    for name in CHANNELS:
+        if (channel := getattr(every, name)) is not None:
+            np.testing.assert_array_equal(channel[::2], getattr(some, name), err_msg=name)
 
 
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])

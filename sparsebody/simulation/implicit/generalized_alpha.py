@@ -36,7 +36,7 @@ from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.equations.system_motion import SystemMotion, padded
 from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import displaced
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import Newest, StepEquations
 from sparsebody.simulation.trajectory import EndMemory, Ends
@@ -127,15 +127,16 @@ class GeneralizedAlpha:
         times: FloatArray,
         limits: tuple[float, float],
         with_full_matrix: bool = False,
+        room: States | None = None,
     ) -> AlphaSteps:
-        """Take steps of `h` [s] to some times, up to one that fails.
+        """Take steps of `h` [s] to some times, up to one that fails; states in `room` if any.
 
         Also up to one after which joints are open beyond `limits`: of an error [m, rad], and of
         `opening`; and for 50 ms. Where Newton's method converges slowly by the factors, the full
         matrix is factorized instead if `with_full_matrix`, at a higher cost.
         """
         state, equations = start.state, self._equations
-        times = times[: self._memory.most_steps]
+        times = self._memory.begin(times, room)
         n, status, a, time, before, largest_error = self._native.take_steps(
             (
                 *(state.position, state.orientation, state.velocity, state.coordinate),

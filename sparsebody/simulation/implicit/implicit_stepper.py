@@ -12,7 +12,7 @@ from sparsebody.dynamics.energy import is_conservative
 from sparsebody.equations.initial_state import compliant_state, consistent_state
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import SimulationError
-from sparsebody.model.system import State, System
+from sparsebody.model.system import State, States, System
 from sparsebody.simulation.implicit import step_equations
 from sparsebody.simulation.implicit.generalized_alpha import (
     AlphaState,
@@ -111,7 +111,7 @@ class HalvedSteps(Generic[Now]):
         """Return the state as it is: steps close joints themselves, up to their compliance."""
         return state
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
+    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
         """Take none of several steps at once."""
         return None
 
@@ -405,19 +405,18 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             return self._starting.moved(self.state, self.acceleration, h).with_(time=time)
         return super().advance(time)
 
-    def take_steps(self, times: FloatArray) -> Ends | None:
+    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
         """Take steps of the nominal length to these times, up to one in parts, for at most 50 ms.
 
-        None if there are none. An error of a user's function after the first step is raised by the
-        next call.
+        The times are that far apart, and states are in `room` if there is any. None if there are
+        none. An error of a user's function after the first step is raised by the next call.
         """
         self._raise_failure()
         h = self.nominal
-        is_whole = abs(np.diff(times, prepend=self.state.time) - h) < _SAME_STEP * h
-        n = len(times) if is_whole.all() else int(is_whole.argmin())
-        if n == 0 or self._halvings > 0 or self._h != h:
+        is_whole = len(times) > 0 and abs(times[0] - self.state.time - h) < _SAME_STEP * h
+        if not is_whole or self._halvings > 0 or self._h != h:
             return None
-        taken = self._take_steps(self.now, h, times[:n])
+        taken = self._take_steps(self.now, h, times, room=room)
         ends, failure = taken.ends, taken.failure
         if isinstance(failure, SimulationError):
             self._halve(float(times[ends.n_steps]), 0, failure)
@@ -435,13 +434,18 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         return ends._replace(multiplier=ends.multiplier[:, :n_rows])
 
     def _take_steps(
-        self, start: AlphaState, h: float, times: FloatArray, with_full_matrix: bool = False
+        self,
+        start: AlphaState,
+        h: float,
+        times: FloatArray,
+        with_full_matrix: bool = False,
+        room: States | None = None,
     ) -> AlphaSteps:
         """Take steps from values of the method, and make joints stiffer after the last one."""
         can_lower = self._is_negligible and self._is_driven and self.compliance > self._least
         share = step_equations.NEGLIGIBLE_ERROR if can_lower else np.inf
         limits = self._error_limit, share
-        taken = self.method.take_steps(start, h, times, limits, with_full_matrix)
+        taken = self.method.take_steps(start, h, times, limits, with_full_matrix, room)
         if taken.newest is not None:
             self._now, self._h = taken.newest, h
             self._largest_error = max(self._largest_error, taken.largest_error)
