@@ -99,7 +99,7 @@ Turning turning(const StepSample& start, const StepSample& middle, const StepSam
   Turning of{Array<double>(n)};
   double squares = 0.0, all_turns = 0.0, away = 0.0, power = 0.0;  // of the whole mechanism
   for (Index i = 0; i < n; ++i) {
-    double square = 0.0, lead = 0.0, turns = 0.0, push = 0.0;
+    double square = 0.0, lead = 0.0, turns = 0.0, turn_of_both = 0.0, push = 0.0;
     for (Index a = 0; a < 7; ++a) {
       const double path[2] = {middle.pose(i, a) - start.pose(i, a), end.pose(i, a) - middle.pose(i, a)};
       const double turn[2] = {middle.curvature(i, a) - start.curvature(i, a), end.curvature(i, a) - middle.curvature(i, a)};
@@ -107,9 +107,10 @@ Turning turning(const StepSample& start, const StepSample& middle, const StepSam
       square += (path[0] * path[0] + path[1] * path[1]) * w;
       lead += (path[0] * turn[0] + path[1] * turn[1]) * w;
       turns += (turn[0] * turn[0] + turn[1] * turn[1]) * w;
+      turn_of_both += (turn[0] + turn[1]) * (turn[0] + turn[1]) * w;
       push += middle.rate(i, a) * middle.curvature(i, a) * w;
     }
-    squares += mass[i] * square, all_turns += mass[i] * turns, away += mass[i] * lead, power += mass[i] * push;
+    squares += mass[i] * square, all_turns += mass[i] * turn_of_both, away += mass[i] * lead, power += mass[i] * push;
     of.omega[i] = std::sqrt(std::sqrt(turns / larger_number(square, tiny)));
   }
   const double kappa = away / larger_number(squares, tiny);
@@ -117,7 +118,7 @@ Turning turning(const StepSample& start, const StepSample& middle, const StepSam
     std::fill(of.omega.begin(), of.omega.end(), 0.0);
     of.kappa = kappa;
   } else {
-    of.mean_omega = std::sqrt(std::sqrt(all_turns / larger_number(squares, tiny)));
+    of.mean_omega = std::sqrt(std::sqrt(0.5 * all_turns / larger_number(squares, tiny)));
   }
   return of;
 }

@@ -28,7 +28,7 @@ Array<double, 2> mean_curvature(const StepSample& start, const StepSample& middl
 struct Turning {
   Array<double> omega;      // (n,) [1/s]
   double kappa = 0.0;       // [1/s^2]
-  double mean_omega = 0.0;  // [1/s] of the whole mechanism, by mass; 0 where kappa is not
+  double mean_omega = 0.0;  // [1/s] of the whole mechanism, by mass, without what alternates; 0 where kappa is not
 };
 // Those of the motion in two steps, which end `age` [s] after it began, and stand for a `duration` [s].
 Turning turning(const StepSample& start, const StepSample& middle, const StepSample& end, View<const double, 2> weight,
