@@ -73,9 +73,10 @@ class OuterStepper:
         """Return those of compliant joints (n_rows,) in the newest step; None of rigid ones."""
         return self._inner.multiplier_at(time)
 
-    def elastic_energy(self, multiplier: FloatArray) -> float:
-        """Return the energy [J] that joints of such multipliers (n_rows,) store."""
-        return self._inner.elastic_energy(multiplier)
+    @property
+    def row_compliance(self) -> FloatArray:
+        """Compliances (n_rows,) of the joints, (0,) where they are rigid."""
+        return self._inner.row_compliance
 
     @property
     def passed(self) -> Sequence[Newest]:

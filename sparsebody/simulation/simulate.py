@@ -348,7 +348,7 @@ class Run:
         self._clock = 0.0  # [s] start of the loop, less the wall time before a resumption
         self._errors: StepErrors | None = None  # None for adaptive steps, and a single one
         # What StepErrors goes on from: nothing up to the first state
-        self._earlier_errors = np.append(np.zeros(3 * system.n_bodies + 2), [state.time, 0.0, 0.0])
+        self._earlier_errors = np.append(np.zeros(23 * system.n_bodies + 5), state.time)
 
     @property
     def checkpoint_size(self) -> int:
@@ -570,7 +570,8 @@ class Run:
         if errors is not None:  # `_look_at_errors` adds the last one
             inner, end_at = slice(ends.n_steps - 1), partial(self._end_of, ends)
             states, acceleration = ends.states.chosen(inner), ends.acceleration[inner]
-            errors.add_ends(self._step + 1, states, acceleration, end_at)
+            joints = self._joints(ends.multiplier[inner])
+            errors.add_ends(self._step + 1, states, acceleration, joints, end_at)
         recorded = slice(-(self._step + 1) % every, None, every)
         self._step, self._state = self._step + ends.n_steps, self.stepper.state
         if errors is not None and start[0].time < self._event_time <= self._state.time:
@@ -655,14 +656,18 @@ class Run:
     def _end(self, state: State, acceleration: FloatArray) -> End:
         """Return a state in the newest step as a sample for StepErrors."""
         multiplier = self.stepper.multiplier_at(state.time)
-        elastic = 0.0 if multiplier is None else self.stepper.elastic_energy(multiplier)
-        return End(state, acceleration, elastic)
+        joints = () if multiplier is None else self._joints(multiplier)
+        return End(state, acceleration, *joints)
 
     def _end_of(self, ends: Ends, k: int) -> End:
         """Return the same of the k-th of some ends of steps."""
-        multiplier = ends.multiplier[k]  # none of rigid joints
-        elastic = self.stepper.elastic_energy(multiplier) if len(multiplier) > 0 else 0.0
-        return End(ends.states.at(k), ends.acceleration[k].copy(), elastic)
+        joints = self._joints(ends.multiplier[k].copy())
+        return End(ends.states.at(k), ends.acceleration[k].copy(), *joints)
+
+    def _joints(self, multiplier: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return multipliers (..., n_rows), and compliances (n_rows,); none of rigid joints."""
+        compliance = self.stepper.row_compliance if multiplier.shape[-1] > 0 else np.zeros(0)
+        return multiplier[..., : len(compliance)], compliance
 
     def _advance(self, time: float) -> None:
         """Advance to a time, or to the event that ends the motion.

@@ -20,13 +20,17 @@ lead away from where it was. So the errors e of poses and u of rates are
 omega body by body, kappa = <y_2'' - y_0'', y_2 - y_0> / |y_2 - y_0|^2 of the whole mechanism where
 the motion speeds up, pairs resolve it, and no jerk explains it, with omega = 0; zero elsewhere.
 Defects are computed for some pairs of steps only, and stand for all steps since the pair before.
-Steps with an event, or in parts, are all in pairs: motions may turn in them in less time than a
-step. What alternates in them is taken for a vibration only as far as the mean of y'' in a pair,
-(y_0'' + 2 y_1'' + y_2'') / 4, is that of the pair before.
+Steps with an event, or in parts, are all in pairs, and all steps where masses differ by a factor of
+100: motions may turn in them in less time than a step, or in a few. What alternates in steps with
+an event is taken for a vibration only as far as the mean of y'' in a pair, (y_0'' + 2 y_1'' +
+y_2'') / 4, is that of the pair before.
 
 Where implicit steps give rigid joints a compliance C, the difference that it makes to accelerations
-is an error of rates, too: see `compliance_errors`. It is computed now and then, and in between is
-in proportion to their elastic energy lambda' C lambda / 2, as the moments C lambda x lambda are.
+is an error of rates, too: see `compliance_errors`. It is computed now and then, and where joints
+bear more, and in between is in proportion to their elastic energy lambda' C lambda / 2, as the
+moments C lambda x lambda are. Its means in pairs are added with their signs, and turn at the rate
+omega of the whole mechanism, by mass and over time: that of light bodies that a pose whips on is
+high for a moment only.
 
 References
 ----------
@@ -44,10 +48,10 @@ from sparsebody.model.system import State, States, System, body_arrays
 
 _PAIR = 3  # ends of two steps
 _LEAST_MOTION = 1e-4  # of the mechanism's size
-_FIRST_LOOK, _LONGEST_WAIT = 16, 1024  # steps to, and between, comparisons with rigid joints
-# How many times that wait after singular poses, which others may follow; where vibrations hide a
-# difference that lasts; and the growth of the elastic energy after which the next one follows
-_SINGULAR_FACTOR, _VIBRATION_FACTOR, _ENERGY_GROWTH = 8.0, 0.5, 4.0
+_LONGEST_WAIT = 1024  # steps between comparisons with rigid joints
+_SINGULAR_FACTOR = 8  # times that wait after singular poses, which others may follow
+_MEAN = np.array([0.25, 0.5, 0.25])  # without what alternates from step to step
+_NOTHING = np.zeros(0)
 
 
 class End(NamedTuple):
@@ -55,7 +59,8 @@ class End(NamedTuple):
 
     state: State
     acceleration: FloatArray  # (n_bodies, 6)
-    elastic_energy: float = 0.0  # [J] of joints that are meant to be rigid
+    multiplier: FloatArray = _NOTHING  # (n_rows,) of joints that are meant to be rigid
+    compliance: FloatArray = _NOTHING  # (n_rows,) of these
 
 
 class StepErrors:
@@ -72,12 +77,10 @@ class StepErrors:
         poses = body_arrays(system, state)
         self._native = simulation.StepErrors(weight, system.mass, poses, state.time)
         self._least_size = _LEAST_MOTION * system.typical_length
-        self._weight = weight
         # Of y'' (3, n_bodies, 7) at the ends of a pair, from those of rigid joints; None if a pose
         # is singular
         self.rigid_differences: Callable[[list[End]], FloatArray | None] | None = None
         self._pair: list[End] = []
-        self._next_look, self._energy = _FIRST_LOOK, 0.0  # [J] in the newest comparison
 
     @property
     def next_step(self) -> int:
@@ -88,54 +91,45 @@ class StepErrors:
         """Add a state in a step, or at its end, as a sample of a pair."""
         if step < self.next_step:
             return
-        native, (state, acceleration, _) = self._native, end
+        native, (state, acceleration, *joints) = self._native, end
         self._pair = [*self._pair, end][-1 - native.n_samples() :]
-        if len(self._pair) == _PAIR:
-            self._look(step)
-        native.add(
-            step, state.time, (state.position, state.orientation, state.velocity), acceleration
-        )
+        if self.rigid_differences is not None and native.is_due(step, *joints):
+            differences, wait = self.rigid_differences(self._pair), min(step, _LONGEST_WAIT)
+            if differences is None:
+                wait *= _SINGULAR_FACTOR
+            else:
+                native.set_difference(np.einsum("k,kna->na", _MEAN, differences))
+            native.compared(step, wait)
+        motion = state.position, state.orientation, state.velocity
+        native.add(step, state.time, motion, acceleration, *joints)
 
     def add_ends(
         self,
         first_step: int,
         states: States,
         acceleration: FloatArray,
+        joints: tuple[FloatArray, FloatArray],
         end_at: Callable[[int], End],
     ) -> None:
-        """Add the ends of several steps; `end_at` returns those that are in pairs."""
+        """Add the ends of several steps, with multipliers (k, n_rows) and compliances (n_rows,).
+
+        `end_at` returns those that are compared with rigid joints.
+        """
+        native, (multiplier, compliance), n = self._native, joints, len(acceleration)
         if self.rigid_differences is None:
-            position, orientation, velocity, _, time = states
-            motion = position, orientation, velocity
-            self._native.add_ends(first_step, time, motion, acceleration)
-            return
+            multiplier, compliance = multiplier[:, :0], _NOTHING
         k = 0
-        while k < len(acceleration):
-            self.add(first_step + k, end_at(k))
-            k = max(k + 1, self.next_step - first_step)
-
-    def _look(self, step: int) -> None:
-        """Compare a pair with rigid joints, if that is due, and scale the newest difference."""
-        energies = [end.elastic_energy for end in self._pair]
-        energy = sum(energies) / _PAIR
-        is_due = step >= self._next_look or energy > _ENERGY_GROWTH * self._energy > 0.0
-        if self.rigid_differences is not None and min(energies) > 0.0 and is_due:
-            differences, times = self.rigid_differences(self._pair), _SINGULAR_FACTOR
-            if differences is not None:
-                lasting = self._lasting(differences)
-                self._native.set_difference(lasting)
-                self._energy, times = energy, 1.0 if lasting.any() else _VIBRATION_FACTOR
-            self._next_look = step + int(times * min(step, _LONGEST_WAIT))
-        scale = energy / self._energy if self._energy > 0.0 else 0.0
-        self._native.difference_scale = min(scale, _ENERGY_GROWTH)
-
-    def _lasting(self, differences: FloatArray) -> FloatArray:
-        """Return how large differences (3, n_bodies, 7) are at least, without vibrations."""
-        start, middle, end = differences
-        mean, bend = (start + middle + end) / 3.0, 0.5 * (start - 2.0 * middle + end)
-        parts = np.array([mean, start - mean, middle - mean, end - mean, bend])
-        size, *spread, alternation = np.sqrt(np.einsum("kna,na->kn", parts**2, self._weight))
-        return np.maximum(size - np.max(spread, axis=0) - alternation, 0.0)
+        while k < n:
+            position, orientation, velocity, _, time = states.chosen(slice(k, None))
+            arrays = (position, orientation, velocity), acceleration[k:], multiplier[k:], compliance
+            count = native.add_ends(first_step + k, time, *arrays)
+            k += count
+            if self.rigid_differences is not None:
+                newest = min(count, native.n_samples())
+                self._pair += [end_at(at) for at in range(k - newest, k)]
+            if k < n:
+                self.add(first_step + k, end_at(k))
+                k += 1
 
     def begin_pair(self, step: int, end: End) -> None:
         """Begin a pair at a state at once: what follows is no step like those before."""
@@ -149,13 +143,12 @@ class StepErrors:
 
     @property
     def memory(self) -> FloatArray:
-        """Return what `resume` needs (3 n_bodies + 5,); an unfinished pair is left out."""
-        return np.append(self._native.memory(), [self._next_look, self._energy])
+        """Return what `resume` needs; an unfinished pair is left out."""
+        return self._native.memory()
 
     def resume(self, memory: FloatArray) -> None:
         """Go on with the errors of the steps before a checkpoint."""
-        self._native.resume(memory[:-2])
-        self._next_look, self._energy = max(_FIRST_LOOK, int(memory[-2])), float(memory[-1])
+        self._native.resume(memory)
         self._pair = []
 
     def relative_to_motion(self, end: State) -> tuple[float, bool]:

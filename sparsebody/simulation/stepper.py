@@ -396,9 +396,10 @@ class Stepper:
     def multiplier_at(self, time: float) -> None:
         """Return the multipliers of compliant joints: these are rigid."""
 
-    def elastic_energy(self, multiplier: FloatArray) -> float:
-        """Return the energy [J] that joints of such multipliers (n_rows,) store: none."""
-        return 0.0
+    @property
+    def row_compliance(self) -> FloatArray:
+        """Compliances (n_rows,) of the joints, (0,) where they are rigid."""
+        return np.zeros(0)
 
     @property
     def rank(self) -> RankWatch:

@@ -12,6 +12,8 @@ from random_mechanisms import copied
 import sparsebody as sb
 from sparsebody._core import simulation
 from sparsebody.errors import AccuracyWarning, EnergyWarning
+from sparsebody.simulation.compliance_errors import rigid_differences
+from sparsebody.simulation.integrators import pose_derivatives
 from sparsebody.simulation.step_errors import End, StepErrors
 
 EULER = "semi-implicit-euler"
@@ -64,8 +66,9 @@ def test_a_motion_turns_errors_of_rates_or_lets_them_grow(path, rate, sign):
         (t, *(np.full((1, 7), f) for f in (path(3 * t), 3 * rate(3 * t), sign * 9 * path(3 * t))))
         for t in (0.1, 0.2, 0.3)
     ]
-    omega, kappa = simulation.turning(*samples, np.ones((1, 7)), np.ones(1), 1.0, 0.2)
+    omega, kappa, mean = simulation.turning(*samples, np.ones((1, 7)), np.ones(1), 1.0, 0.2)
     assert (omega[0], kappa) == pytest.approx((3.0, 0.0) if sign < 0 else (0.0, 9.0))
+    assert mean == pytest.approx(3.0 if sign < 0 else 0.0, rel=0.01)
 
 
 @pytest.mark.parametrize(("method", "step"), [(EULER, 8e-4), ("rk4", 0.04)])
@@ -142,10 +145,11 @@ def test_long_motions_are_seen_in_a_small_part_of_their_steps(monkeypatch):
         add(errors, *sample)
         seen.add(errors.next_step)
 
-    def count_pairs_of_ends(errors, first_step, states, acceleration, end_at):
+    def count_pairs_of_ends(errors, first_step, states, acceleration, joints, end_at):
         for k in range(len(acceleration)):
             one = slice(k, k + 1)
-            add_ends(errors, first_step + k, states.chosen(one), acceleration[one], end_at)
+            rest = acceleration[one], (joints[0][one], joints[1]), end_at
+            add_ends(errors, first_step + k, states.chosen(one), *rest)
             seen.add(errors.next_step)
 
     monkeypatch.setattr(StepErrors, "add", count_pairs)
@@ -178,6 +182,55 @@ def test_what_the_compliance_of_heavily_loaded_joints_does_is_an_error(ratio, n_
     error = np.linalg.norm(run.position[-1] - exact[-1], axis=-1).max() / size
     assert error / 8.0 < run.estimated_error < 4.0 * error
     assert [doubt.category for doubt in doubts] == [AccuracyWarning] * (ratio > 1.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "ratio", "n_steps", "method"),
+    [
+        (25, 1e6, 457, "generalized-alpha"),
+        (25, 1e6, 700, "generalized-alpha"),
+        (5, 1e8, 86, "auto"),
+    ],
+)
+def test_what_joints_do_where_light_bodies_are_whipped_on_is_an_error(body, ratio, n_steps, method):
+    """Bodies are 0.3 m/s wrong after some 20 steps, in a few of which joints vibrate as well."""
+    masses = np.ones(40)
+    masses[body] = ratio
+    system, end = copied(sb.build("four-bar-torus"), masses=masses).compile(), 0.8
+    exact = sb.simulate(system, duration=end, step=1e-3, method="rk4").position
+    size = np.linalg.norm(exact - exact[0], axis=-1).max()
+    with pytest.warns(AccuracyWarning, match="errors of the steps of 'four-bar-torus' grow"):
+        run = sb.simulate(system, duration=end, step=end / n_steps, method=method)
+    error = np.linalg.norm(run.position[-1] - exact[-1], axis=-1).max() / size
+    assert error > 0.005
+    assert error / 2.0 < run.estimated_error < 2.0 * error
+
+
+def test_light_bodies_that_turn_in_a_few_steps_are_seen():
+    masses = np.ones(15)
+    masses[9] = 1e6
+    system, end = copied(sb.build("tree"), masses=masses).compile(), 0.3
+    exact = sb.simulate(system, duration=end, step=1e-4, method="rk4").position
+    with pytest.warns(AccuracyWarning, match="errors of the steps of 'tree' grow"):
+        run = sb.simulate(system, duration=end, step=end / 172, method="rk4")
+    size = np.linalg.norm(exact - exact[0], axis=-1).max()
+    error = np.linalg.norm(run.position[-1] - exact[-1], axis=-1).max() / size
+    assert error / 3.0 < run.estimated_error < 3.0 * error
+
+
+def test_forces_of_joints_are_no_difference_from_rigid_ones():
+    """Accelerations M^-1 A' mu are none, those that joints allow are one as a whole."""
+    system = sb.build("four-bar", speed=2.0).compile()
+    dynamics = sb.ForwardDynamics(system)
+    evaluation = dynamics.evaluate(system.initial_state)
+    rigid, rng = evaluation.acceleration(), np.random.default_rng(0)
+    of_forces = 1e3 * evaluation.position_correction(rng.normal(size=system.n_rows))
+    state, vibrating = system.initial_state, rigid + of_forces
+    ends = End(state, vibrating), End(state, vibrating + state.velocity)
+    none, whole = rigid_differences(dynamics, ends)
+    rates = pose_derivatives(state, rigid)[0]
+    np.testing.assert_allclose(none, 0.0, atol=1e-10 * np.abs(of_forces).max())
+    np.testing.assert_allclose(whole, rates, atol=1e-10 * np.abs(of_forces).max())
 
 
 @pytest.mark.filterwarnings("ignore:errors of the steps of")

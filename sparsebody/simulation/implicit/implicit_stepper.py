@@ -103,9 +103,10 @@ class HalvedSteps(Generic[Now]):
         """Return None: only compliant joints have multipliers of their own."""
         return None
 
-    def elastic_energy(self, multiplier: FloatArray) -> float:
-        """Return the energy [J] that joints of such multipliers (n_rows,) store: none if rigid."""
-        return 0.0
+    @property
+    def row_compliance(self) -> FloatArray:
+        """Compliances (n_rows,) of the joints, (0,) where they are rigid."""
+        return np.zeros(0)
 
     def closed(self, state: State) -> State:
         """Return the state as it is: steps close joints themselves, up to their compliance."""
@@ -250,9 +251,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Return the multipliers (n_rows,) of the joints in the newest step; None of rigid ones."""
         return None if self.is_rigid else self._interpolated(time)
 
-    def elastic_energy(self, multiplier: FloatArray) -> float:
-        """Return lambda' C lambda / 2 [J]."""
-        return 0.5 * float(self._compliance_error(multiplier) @ multiplier)
+    @property
+    def row_compliance(self) -> FloatArray:
+        """Compliances (n_rows,) of the joints, (0,) where they are rigid."""
+        return np.zeros(0) if self.is_rigid else np.asarray(self.equations.compliance.diagonal)
 
     def _interpolated(self, time: float) -> FloatArray:
         """Return the multipliers of the joints, by linear interpolation in each part of a step.
