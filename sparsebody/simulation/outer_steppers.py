@@ -131,6 +131,11 @@ class AutoStepper(OuterStepper):
         self._inner: Stepper | ImplicitStepper = self._explicit()
 
     @property
+    def is_implicit(self) -> bool:
+        """Whether the newest steps are implicit."""
+        return isinstance(self._inner, ImplicitStepper)
+
+    @property
     def memory_size(self) -> int:
         """The length of `memory`: implicit steps need more than explicit ones."""
         problem = self._problem

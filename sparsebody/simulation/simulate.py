@@ -87,6 +87,9 @@ _MOST_STORED_ENERGY = 0.05**2
 # than the true ones, by two in the median
 _MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.0025, 0.0005
 _LOWEST_ORDER = 2  # of the steps of "auto"
+_MOST_MASS_RATIO = (
+    1e3  # of bodies; with a larger one, motions are compared with those in longer steps
+)
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # in one native call, whose time is limited as well
 _MOST_STEPS_TO_EVENT = 16  # the same with user's events; all are undone, and some taken again
@@ -221,7 +224,7 @@ def simulate(
             state, change = started(system, state, options)
     run = Run(system, state, options, control, finder, is_shared)
     run.change_of_start = change
-    run.stepper = stepper_of(run.problem, dynamics)
+    run.solver, run.stepper = dynamics, stepper_of(run.problem, dynamics)
     if path is None:
         run.recorder = MemoryRecorder(header, n_records(duration, options))
         return run.to(duration, progress)
@@ -316,6 +319,7 @@ def undamped_loss(system: System, trajectory: Trajectory) -> float:
 class Run:
     """One run of the time loop."""
 
+    solver: ForwardDynamics | Solver
     stepper: Inner | AdaptiveStepper
     recorder: MemoryRecorder | trajectory_files.FileRecorder
     change_of_start = ""  # how the first state differs from the given one
@@ -386,6 +390,8 @@ class Run:
                     if stop:
                         break
                 is_over = not stop or self._state.time >= end - 0.5 * self._options.step
+                if is_over and not stop:
+                    self._compare_with_longer_steps(end, stop)
             except KeyboardInterrupt:
                 stop.signal, is_over = "SIGINT", False
             except OutputError:  # there is nowhere to keep the rest
@@ -403,6 +409,46 @@ class Run:
         trajectory = self._close(not is_over)
         self._doubt(trajectory)
         return trajectory
+
+    def _compare_with_longer_steps(self, end: float, stop: callbacks.StopRequest) -> None:
+        """Compare the end of the motion of ill-scaled bodies with that in steps twice as long.
+
+        Light bodies between heavy ones amplify errors as nothing along the motion tells.
+        """
+        mass, errors, problem = self._system.mass, self._errors, self.problem
+        is_ill_scaled = len(mass) > 0 and mass.max() > _MOST_MASS_RATIO * mass.min()
+        is_alone = problem.control is None and not self._finder.changes_states
+        if errors is None or not is_ill_scaled or not is_alone or self._is_ended or self._is_shared:
+            return
+        if self._is_whole:
+            self._flush()  # nothing that was computed is lost
+        step = 2.0 * self._options.step
+        longer = replace(problem, options=replace(problem.options, step=step), note=lambda _: None)
+        stepper = stepper_of(longer, self.solver)
+        times = np.arange(self._first_time + step, end, step)
+        with suppress(SparsebodyError):  # as steps so long do not lead on
+            stepper.start(problem.state)
+            k = 0
+            while k < len(times) and not stop:
+                ends = stepper.take_steps(times[k:])
+                if ends is None:
+                    stepper.advance(float(times[k]))
+                k += 1 if ends is None else ends.n_steps
+            if not stop:
+                other = stepper.advance(self._state.time)
+                errors.compare(self._state, other, 1.0 / (2.0**self._order - 1.0))
+
+    @property
+    def _order(self) -> int:
+        """The order of the method, that of the newest steps at most."""
+        integrator = INTEGRATORS.get(self._options.method)
+        if (
+            integrator is None
+            and isinstance(self.stepper, AutoStepper)
+            and self.stepper.is_implicit
+        ):
+            return _LOWEST_ORDER
+        return INTEGRATORS["rk4"].order if integrator is None else integrator.order
 
     def _doubt(self, trajectory: Trajectory) -> None:
         """Warn of joints too soft, of undetermined branches, and of steps too long for a motion."""
@@ -499,9 +545,7 @@ class Run:
         error, is_small = self._errors.relative_to_motion(self._state)
         if is_small or error <= _MOST_STEP_ERROR:
             return False
-        integrator = INTEGRATORS.get(self._options.method)
-        order = _LOWEST_ORDER if integrator is None else integrator.order
-        factor = (_GOOD_STEP_ERROR / error) ** (1.0 / order)
+        factor = (_GOOD_STEP_ERROR / error) ** (1.0 / self._order)
         remedy = f"take steps of {factor * self._options.step:.1g} s"
         if self._options.method in ADAPTIVE:
             remedy += ', or step="auto"'

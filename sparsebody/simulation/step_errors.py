@@ -76,7 +76,8 @@ class StepErrors:
         weight[:, 3:] = 4.0 * square[:, None]  # an angle is 2 |dq|
         poses = body_arrays(system, state)
         self._native = simulation.StepErrors(weight, system.mass, poses, state.time)
-        self._least_size = _LEAST_MOTION * system.typical_length
+        self._weight, self._least_size = weight, _LEAST_MOTION * system.typical_length
+        self._end_error = 0.0  # [m] by a motion in other steps
         # Of y'' (3, n_bodies, 7) at the ends of a pair, from those of rigid joints; None if a pose
         # is singular
         self.rigid_differences: Callable[[list[End]], FloatArray | None] | None = None
@@ -151,10 +152,18 @@ class StepErrors:
         self._native.resume(memory)
         self._pair = []
 
+    def compare(self, end: State, other: State, share: float) -> None:
+        """Take a share of how far two ends of the motion are apart as an error, at least."""
+        turn = np.minimum(*(np.abs(end.orientation - s * other.orientation) for s in (1.0, -1.0)))
+        change = np.concatenate([end.position - other.position, turn], axis=1)
+        distance = np.sqrt(np.einsum("na,na->n", change**2, self._weight)).max(initial=0.0)
+        self._end_error = share * float(distance)
+
     def relative_to_motion(self, end: State) -> tuple[float, bool]:
         """Return the error up to a state over the largest displacement, and whether that is small.
 
         Small ones, of less than 1e-4 of the mechanism's size, count as that large.
         """
         error, size = self._native.largest((end.position, end.orientation, end.velocity))
+        error = max(error, self._end_error)
         return error / max(size, self._least_size), size < self._least_size
