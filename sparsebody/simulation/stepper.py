@@ -35,8 +35,11 @@ from sparsebody.tolerances import WORST_RESIDUAL
 _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 """Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
 
-_NEAR_SHARES = 0.618, 1.382, 1.618
-"""Of a step that ends at a singular pose: where states are tried to interpolate from."""
+_NEAR_SHARES = 0.618, 1.382, 1.618, 0.5
+"""Of a step that ends at a singular pose: where states are tried to interpolate from.
+
+Those ahead are better, but users' functions may end with the run.
+"""
 
 LONG_STEP = (
     "the step is long"  # begins messages of steps that fail by their length, not by the pose
@@ -653,7 +656,8 @@ class Stepper:
         start = _Reached(Solved(self.state, self.acceleration))
         near: _Reached | None = None
         for share in _NEAR_SHARES:
-            with contextlib.suppress(SingularSystemError, SimulationError):
+            failures = (SingularSystemError, SimulationError) if share < 1.0 else (Exception,)
+            with contextlib.suppress(*failures):
                 reached = self._step(start, self.state.time + share * h)
                 near = reached if near is None else max(near, reached, key=_worst_sine)
             if near is not None and _worst_sine(near) >= _ROUGH_PIVOT:

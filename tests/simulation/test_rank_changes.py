@@ -294,6 +294,24 @@ def test_a_pose_that_is_passed_is_not_interpolated_from_the_flat_one():
     assert np.abs(run.energy - run.energy[0]).max() < 3e-8  # [J], of 67
 
 
+@pytest.mark.parametrize("ends", ["with an error", "with NaN"])
+def test_a_control_that_ends_at_a_flat_pose_is_not_needed_after_it(ends):
+    """Steps as above, but the run ends there, and the control with it."""
+    flat, n_steps = brentq(lambda t: crank_angle(4, [t])[-1], 0.5, 0.9, xtol=1e-14), 8000
+    duration = flat * n_steps / (n_steps - 0.382)
+
+    def control(time, state):
+        if time > duration * (1.0 + 1e-12):
+            if ends == "with an error":
+                raise ValueError(time)
+            return np.full((system.n_bodies, 6), np.nan)
+        return np.zeros((system.n_bodies, 6))
+
+    system = build("n-four-bar", loops=4).compile()
+    run = simulate(system, duration=duration, step=duration / n_steps, control=control)
+    assert error_of_n_four_bar(run, 4) < 1e-8
+
+
 @pytest.mark.parametrize("stages", ["closed", "open"])
 def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point(monkeypatch, stages):
     if stages == "closed":
