@@ -529,23 +529,24 @@ class ExplicitSteps {
     if (spare_rows_.size() == 0) return best;
     const Array<double> length = row_lengths(assembling(e_).system.constraints);
     const auto dependent = std::find(independent_rows_.begin(), independent_rows_.end(), smallest_.row);
-    const View<const double> part = solve_for_row(dependent - independent_rows_.begin());
+    const View<const double> x = newest_solution(e_), part = x.slice(x.size() - independent_rows_.size(), x.size());
+    if (!solve_for_row(dependent - independent_rows_.begin())) return best;
     Index row = 0;
     for (Index k = 1; k < part.size(); ++k)
       if (std::abs(part[k]) * length[k] > std::abs(part[row]) * length[row]) row = k;
-    solve_for_row(row);
+    if (!solve_for_row(row)) return best;
     const Array<double> sine = sines(e_, left_out_);
     for (const Index k : spare_rows_)
       if (const double gain = sine[k] * length[row]; gain > best.gain) best = {independent_rows_[row], left_out_.user_row[k], gain};
     return best;
   }
-  // Makes the newest solution the least motion that changes one of the independent rows alone; returns its multipliers.
-  View<const double> solve_for_row(Index row) requires CorrectsPairs<E> {
+  // Makes the newest solution the least motion that changes one of the independent rows alone, refined, as factors may be those
+  // of a near pose; whether that is accurate.
+  bool solve_for_row(Index row) requires CorrectsPairs<E> {
     const View<double> change = right_.view().slice(right_.size() - independent_rows_.size(), right_.size());
     std::fill(change.begin(), change.end(), 0.0);
     change[row] = 1.0;
-    correct(e_, right_, change.size());
-    return change;
+    return qr_of(e_).solve(assembling(e_).rows(), right_, false, newest_solution(e_)).last <= largest_residual;
   }
   // Puts bodies back within their subgroups.
   void put_back(StageState& s) {

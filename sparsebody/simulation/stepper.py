@@ -268,20 +268,18 @@ class RowChoice:
         watch = self.watch
         watch.sine, watch.best_sine = sine, max(sine, watch.best_sine)
 
-    def exchange(self, state: State) -> bool:
+    def exchange(self, state: State) -> None:
         """Keep another row in place of one that becomes dependent where it is much better.
 
-        Looked for as often as the smallest pivot of the rows in use has halved.
+        Looked for as often as the smallest pivot of the rows in use has halved. Accelerations stay.
         """
         watch = self.watch
         if not watch.sine < _EXCHANGE_RATIO * watch.best_sine:
-            return False
+            return
         watch.best_sine = watch.sine
         dynamics = self.dynamics.with_better_rows(state, _EXCHANGE_GAIN)
-        if dynamics is self.dynamics:
-            return False
-        self.use_exchanged(dynamics, state)
-        return True
+        if dynamics is not self.dynamics:
+            self.use_exchanged(dynamics, state)
 
     def use_exchanged(self, dynamics: ForwardDynamics, state: State) -> None:
         """Use dynamics after an exchange of rows."""
@@ -574,7 +572,7 @@ class Stepper:
         if self._rows.seek_full_rank(self.state):
             self.acceleration = self.evaluate(self.state).acceleration()
         else:
-            self._exchange()
+            self._rows.exchange(self.state)
         lag = (time - self.state.time) / self.nominal
         if self.rank.left_at == self.state.time:
             return self._adopt(self._left(time), 1, "")
@@ -611,11 +609,6 @@ class Stepper:
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
-    def _exchange(self) -> None:
-        """Exchange a row at the state that the next step starts from, if that is due."""
-        if self._rows.exchange(self.state):
-            self.acceleration = self.evaluate(self.state).acceleration()
-
     def take_steps(self, times: FloatArray) -> Ends | None:
         """Take whole steps to these times, as far as nothing is to be decided; None if no step.
 
@@ -629,7 +622,7 @@ class Stepper:
         if self._compiled is None or not (is_whole and is_regular):
             return None
         with contextlib.suppress(SingularSystemError):  # of which `_advance` decides
-            self._exchange()
+            rows.exchange(state)
         watch = rows.watch
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
