@@ -212,6 +212,16 @@ struct RowExchange {
   double gain = 0.0;
 };
 
+// The first of the largest values, which are equal up to errors of the factors: others would depend on these.
+inline Index first_largest(View<const double> values) {
+  constexpr double equal = 1.0 - 1e-6;
+  double most = 0.0;
+  for (const double value : values) most = std::max(most, value);
+  for (Index k = 0; k < values.size(); ++k)
+    if (values[k] >= equal * most) return k;
+  return 0;
+}
+
 // Several steps.
 struct StepSequence {
   Index n_steps = 0;
@@ -525,27 +535,27 @@ class ExplicitSteps {
   }
   // The best exchange of rows at the newest state: see Evaluation.best_exchange.
   RowExchange best_exchange() requires CorrectsPairs<E> {
-    RowExchange best;
-    if (spare_rows_.size() == 0) return best;
+    if (spare_rows_.size() == 0) return {};
     const Array<double> length = row_lengths(assembling(e_).system.constraints);
     const auto dependent = std::find(independent_rows_.begin(), independent_rows_.end(), smallest_.row);
-    const View<const double> part = solve_for_row(dependent - independent_rows_.begin());
-    Index row = 0;
-    for (Index k = 1; k < part.size(); ++k)
-      if (std::abs(part[k]) * length[k] > std::abs(part[row]) * length[row]) row = k;
-    solve_for_row(row);
-    const Array<double> sine = sines(e_, left_out_);
-    for (const Index k : spare_rows_)
-      if (const double gain = sine[k] * length[row]; gain > best.gain) best = {independent_rows_[row], left_out_.user_row[k], gain};
-    return best;
+    const View<const double> x = newest_solution(e_), part = x.slice(x.size() - independent_rows_.size(), x.size());
+    if (!solve_for_row(dependent - independent_rows_.begin())) return {};
+    Array<double> share(part.size()), sine(spare_rows_.size());
+    for (Index k = 0; k < part.size(); ++k) share[k] = std::abs(part[k]) * length[k];
+    const Index row = first_largest(share.view());
+    if (!solve_for_row(row)) return {};
+    const Array<double> of_left_out = sines(e_, left_out_);
+    for (Index k = 0; k < sine.size(); ++k) sine[k] = of_left_out[spare_rows_[k]];
+    const Index other = first_largest(sine.view());
+    return {independent_rows_[row], left_out_.user_row[spare_rows_[other]], sine[other] * length[row]};
   }
-  // Makes the newest solution the least motion that changes one of the independent rows alone; returns its multipliers.
-  View<const double> solve_for_row(Index row) requires CorrectsPairs<E> {
+  // Makes the newest solution the least motion that changes one of the independent rows alone, refined, as factors may be those
+  // of a near pose; whether that is accurate.
+  bool solve_for_row(Index row) requires CorrectsPairs<E> {
     const View<double> change = right_.view().slice(right_.size() - independent_rows_.size(), right_.size());
     std::fill(change.begin(), change.end(), 0.0);
     change[row] = 1.0;
-    correct(e_, right_, change.size());
-    return change;
+    return qr_of(e_).solve(assembling(e_).rows(), right_, false, newest_solution(e_)).last <= largest_residual;
   }
   // Puts bodies back within their subgroups.
   void put_back(StageState& s) {

@@ -42,6 +42,11 @@ class Exchange(NamedTuple):
     gain: float  # factor on the sine of the angle between the row and the span of the others
 
 
+def _first_largest(values: FloatArray) -> int:
+    """Return the first of the largest values, which are equal up to errors of the factors."""
+    return int((values >= (1.0 - 1e-6) * values.max()).argmax())
+
+
 class ForwardDynamics:
     """Accelerations and constraint forces of a System, prepared once and called at many states.
 
@@ -547,10 +552,10 @@ class Evaluation(SystemMotion):
         assembler.violation()  # fills the rows left out
         length = assembler.native.row_lengths()
         self._solve_rows((rows == row).astype(float))
-        index = int(np.abs(assembler.x[len(assembler.x) - len(rows) :] * length).argmax())
+        index = _first_largest(np.abs(assembler.x[len(assembler.x) - len(rows) :] * length))
         self._solve_rows((rows == rows[index]).astype(float))
         sine = assembler.native.sines(assembler.left_out.native) * is_dependent
-        best = int(sine.argmax())
+        best = _first_largest(sine)
         if not is_dependent[best]:
             return None
         return Exchange(int(rows[index]), int(others[best]), float(sine[best] * length[index]))

@@ -35,8 +35,11 @@ from sparsebody.tolerances import WORST_RESIDUAL
 _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 """Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
 
-_NEAR_SHARES = 0.618, 1.382, 1.618
-"""Of a step that ends at a singular pose: where states are tried to interpolate from."""
+_NEAR_SHARES = 0.618, 1.382, 1.618, 0.5
+"""Of a step that ends at a singular pose: where states are tried to interpolate from.
+
+Those ahead are better, but users' functions may end with the run.
+"""
 
 LONG_STEP = (
     "the step is long"  # begins messages of steps that fail by their length, not by the pose
@@ -265,20 +268,18 @@ class RowChoice:
         watch = self.watch
         watch.sine, watch.best_sine = sine, max(sine, watch.best_sine)
 
-    def exchange(self, state: State) -> bool:
+    def exchange(self, state: State) -> None:
         """Keep another row in place of one that becomes dependent where it is much better.
 
-        Looked for as often as the smallest pivot of the rows in use has halved.
+        Looked for as often as the smallest pivot of the rows in use has halved. Accelerations stay.
         """
         watch = self.watch
         if not watch.sine < _EXCHANGE_RATIO * watch.best_sine:
-            return False
+            return
         watch.best_sine = watch.sine
         dynamics = self.dynamics.with_better_rows(state, _EXCHANGE_GAIN)
-        if dynamics is self.dynamics:
-            return False
-        self.use_exchanged(dynamics, state)
-        return True
+        if dynamics is not self.dynamics:
+            self.use_exchanged(dynamics, state)
 
     def use_exchanged(self, dynamics: ForwardDynamics, state: State) -> None:
         """Use dynamics after an exchange of rows."""
@@ -572,7 +573,7 @@ class Stepper:
         if self._rows.seek_full_rank(self.state):
             self.acceleration = self.evaluate(self.state).acceleration()
         else:
-            self._exchange()
+            self._rows.exchange(self.state)
         lag = (time - self.state.time) / self.nominal
         if self.rank.left_at == self.state.time:
             return self._adopt(self._left(time), 1, "")
@@ -609,11 +610,6 @@ class Stepper:
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
-    def _exchange(self) -> None:
-        """Exchange a row at the state that the next step starts from, if that is due."""
-        if self._rows.exchange(self.state):
-            self.acceleration = self.evaluate(self.state).acceleration()
-
     def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
         """Take whole steps to these times, as far as nothing is to be decided; None if no step.
 
@@ -628,7 +624,7 @@ class Stepper:
         if self._compiled is None or not (is_whole and is_regular):
             return None
         with contextlib.suppress(SingularSystemError):  # of which `_advance` decides
-            self._exchange()
+            rows.exchange(state)
         watch = rows.watch
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
@@ -655,7 +651,8 @@ class Stepper:
         start = _Reached(Solved(self.state, self.acceleration))
         near: _Reached | None = None
         for share in _NEAR_SHARES:
-            with contextlib.suppress(SingularSystemError, SimulationError):
+            failures = (SingularSystemError, SimulationError) if share < 1.0 else (Exception,)
+            with contextlib.suppress(*failures):
                 reached = self._step(start, self.state.time + share * h)
                 near = reached if near is None else max(near, reached, key=_worst_sine)
             if near is not None and _worst_sine(near) >= _ROUGH_PIVOT:
