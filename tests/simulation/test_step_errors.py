@@ -206,6 +206,28 @@ def test_what_joints_do_where_light_bodies_are_whipped_on_is_an_error(body, rati
     assert error / 2.0 < run.estimated_error < 2.0 * error
 
 
+@pytest.mark.parametrize(
+    ("body", "ratio", "n_steps", "end", "method"),
+    [
+        (4, 1e7, 72, 0.95, "auto"),
+        (19, 1e5, 70, 0.89, "rk4"),
+        (19, 1e7, 920, 0.8, "generalized-alpha"),
+    ],
+)
+def test_errors_that_ill_scaled_bodies_amplify_are_told(body, ratio, n_steps, end, method):
+    """By steps twice as long: what is seen along the motion is 0.1 to 0.01 of them."""
+    masses = np.ones(40)
+    masses[body] = ratio
+    system = copied(sb.build("four-bar-torus"), masses=masses).compile()
+    exact = sb.simulate(system, duration=end, step=end / 4000, method="rk4").position
+    with pytest.warns(AccuracyWarning, match="errors of the steps of 'four-bar-torus' grow"):
+        run = sb.simulate(system, duration=end, step=end / n_steps, method=method)
+    size = np.linalg.norm(exact - exact[0], axis=-1).max()
+    error = np.linalg.norm(run.position[-1] - exact[-1], axis=-1).max() / size
+    assert error > 0.005
+    assert error / 4.0 < run.estimated_error < 4.0 * error
+
+
 def test_light_bodies_that_turn_in_a_few_steps_are_seen():
     masses = np.ones(15)
     masses[9] = 1e6
