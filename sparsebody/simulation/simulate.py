@@ -538,11 +538,18 @@ class Run:
         )
         return True
 
+    @property
+    def _estimated_error(self) -> tuple[float, bool]:
+        """The error over the motion, at most 1 where nothing is known, and whether bodies rest."""
+        assert self._errors is not None
+        error, is_small = self._errors.relative_to_motion(self._state)
+        return min(error, 1.0), is_small
+
     def _doubts_steps(self) -> bool:
         """Warn where the errors of the steps grow to a noticeable part of the motion."""
         if self._errors is None:
             return False
-        error, is_small = self._errors.relative_to_motion(self._state)
+        error, is_small = self._estimated_error
         if is_small or error <= _MOST_STEP_ERROR:
             return False
         factor = (_GOOD_STEP_ERROR / error) ** (1.0 / self._order)
@@ -838,10 +845,9 @@ class Run:
         if self._is_under_way:
             for event in self.stepper.last_events(self._state.time):
                 self.recorder.note(event)
-        errors = self._errors
         return self.recorder.close(
             steps=self._step + (not self._is_whole),
             wall_time=time.perf_counter() - self._clock,
             interrupted=interrupted,
-            estimated_error=None if errors is None else errors.relative_to_motion(self._state)[0],
+            estimated_error=None if self._errors is None else self._estimated_error[0],
         )
