@@ -39,22 +39,22 @@ struct Times {
 
 // Sums over bodies at four times.
 struct MomentumSums {
-  Lanes kinetic, fallen;  // v' I v and m g' x
+  Lanes kinetic, gravity_work;  // v' I v and m g' x
   Vec3<Lanes> angular, linear;
 
   SB_INLINE void add(const Masses& bodies, Index i, const BodyAtTimes& body) {
     const Lanes mass(bodies.mass[i]);
     const auto& [w, u] = body.v;
-    const Vec3<Lanes> spin = Mat3<Lanes>::load(&bodies.inertia(i, 0, 0)) * w, push = mass * u, along = body.R * push;
-    kinetic = kinetic + (dot(w, spin) + dot(u, push));
-    fallen = fallen + mass * dot(Vec3<Lanes>::load(bodies.gravity.data()), body.x);
-    angular += body.R * spin + cross(body.x, along), linear += along;
+    const Vec3<Lanes> L = Mat3<Lanes>::load(&bodies.inertia(i, 0, 0)) * w, p = mass * u, in_world = body.R * p;  // I w, m u, R p
+    kinetic = kinetic + (dot(w, L) + dot(u, p));
+    gravity_work = gravity_work + mass * dot(Vec3<Lanes>::load(bodies.gravity.data()), body.x);
+    angular += body.R * L + cross(body.x, in_world), linear += in_world;
   }
   void store(const Times& times, Momenta& out) const {
     const Lanes total[] = {angular.x, angular.y, angular.z, linear.x, linear.y, linear.z};
     for (int lane = 0; lane < n_lanes; ++lane) {
       const Index k = times.of[lane];
-      out.kinetic_energy[k] = 0.5 * kinetic.v[lane], out.gravity_energy[k] = -fallen.v[lane];
+      out.kinetic_energy[k] = 0.5 * kinetic.v[lane], out.gravity_energy[k] = -gravity_work.v[lane];
       for (int a = 0; a < 6; ++a) out.total(k, a) = total[a].v[lane];
     }
   }

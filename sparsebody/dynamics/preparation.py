@@ -239,18 +239,21 @@ def _best(
     return SolverChoice(names[best], backend, case.order, metrics, seconds, work)
 
 
-# ---- rows and freedoms -------------------------------------------------------------------------
+def order_with_joints(order: IntArray, joints: IntArray, structure: KKTStructure) -> IntArray:
+    """Return an order for the joints of a structure, from one for others.
 
-
-def order_of_others(order: IntArray, joints: IntArray, structure: KKTStructure) -> IntArray:
-    """Return an order for other joints: those that are new come right after their bodies."""
-    n, place = structure.pattern.n_primal, np.argsort(order)
-    place_of_joint = np.full(structure.system.n_joints, -1.0)
-    place_of_joint[joints] = place[n:]
-    of_bodies = np.append(place[:n], -1)[structure.pattern.ends]  # -1 of the world
-    of_joints = place_of_joint[structure.joints]
+    Joints that are new come right after their bodies.
+    """
+    n, slot = structure.pattern.n_primal, np.argsort(order)
+    slot_of_joint = np.full(structure.system.n_joints, -1.0)
+    slot_of_joint[joints] = slot[n:]
+    of_bodies = np.append(slot[:n], -1)[structure.pattern.ends]  # -1 of the world
+    of_joints = slot_of_joint[structure.joints]
     of_joints = np.where(of_joints < 0.0, of_bodies.max(axis=1) + 0.5, of_joints)
-    return np.argsort(np.append(place[:n], of_joints), kind="stable")
+    return np.argsort(np.append(slot[:n], of_joints), kind="stable")
+
+
+# ---- rows and freedoms -------------------------------------------------------------------------
 
 
 Failure: TypeAlias = ReductionViolated | evaluators.InaccurateFactors
@@ -288,7 +291,8 @@ class Preparation:
         joints, choice = self.analyzed or (before.joints, self.choice)
         analyzed = joints, choice
         if structure.joints.tobytes() != joints.tobytes():
-            choice = replace(choice, order=order_of_others(choice.order, joints, structure))
+            # predictions stay those of the analysis
+            choice = replace(choice, order=order_with_joints(choice.order, joints, structure))
         solver = choice.solver(options.threads)
         assembler = assembler.with_rows(structure, is_left_out.nonzero()[0], solver)
         keep = self.rank_decision.keep ^ before.keep | is_independent

@@ -86,7 +86,7 @@ class StepTape(implicit_stepper.HalvedSteps[Now], Generic[Now, Part]):
         self.steps.append(self._parts, time, start)
         return state
 
-    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
+    def take_steps(self, times: FloatArray, out: States | None = None) -> Ends | None:
         """Take none of several steps at once: each is kept."""
         return None
 

@@ -163,7 +163,7 @@ class ExplicitSteps:
         times: FloatArray,
         limits: tuple[float, float, float, float, float, float, float],
         pivots: tuple[float, float],
-        room: States | None = None,
+        out: States | None = None,
     ) -> tuple[Ends, LastStep] | None:
         """Take steps to times (n,), up to the first one that breaks a limit; return their ends.
 
@@ -175,7 +175,7 @@ class ExplicitSteps:
         if native is None or not self._takes_several:
             return None
         terms, functions = assembler.loads_and_rows, _NO_VALUES
-        (state, acceleration), times = start, self._memory.begin(times, room)
+        (state, acceleration), times = start, self._memory.begin(times, out)
         if terms is not None and not terms.are_constant:
             times, functions = self._tabulated(solver.evaluator, state.time, times)
             if len(times) == 0:

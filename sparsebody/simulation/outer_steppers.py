@@ -101,7 +101,7 @@ class OuterStepper:
         """Return the nearest state that closes the joints, where these are rigid."""
         return self._inner.closed(state)
 
-    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
+    def take_steps(self, times: FloatArray, out: States | None = None) -> Ends | None:
         """Take none of several steps at once."""
         return None
 
@@ -219,16 +219,16 @@ class AutoStepper(OuterStepper):
             self._switch(self._inner.state, cause_of(error))
         return self._inner.advance(time)
 
-    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
-        """Take steps to these times as far as nothing is to be decided, states in `room` if any."""
+    def take_steps(self, times: FloatArray, out: States | None = None) -> Ends | None:
+        """Take steps to these times as far as nothing is to be decided, states in `out` if any."""
         if isinstance(self._inner, ImplicitStepper):
             n_to_look = _CHECK_INTERVAL - 1 - self._n_steps % _CHECK_INTERVAL
-            ends = self._inner.take_steps(times[:n_to_look], room)
+            ends = self._inner.take_steps(times[:n_to_look], out)
             self._n_steps += 0 if ends is None else ends.n_steps
             return ends
         if self._slow_events * _EVENT_DECAY > _MOST_SLOW_EVENTS:
             return None
-        ends = self._inner.take_steps(times, room)
+        ends = self._inner.take_steps(times, out)
         for _ in range(0 if ends is None else ends.n_steps):
             self._slow_events *= _EVENT_DECAY
         return ends

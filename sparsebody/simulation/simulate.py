@@ -87,9 +87,7 @@ _MOST_STORED_ENERGY = 0.05**2
 # than the true ones, by two in the median
 _MOST_STEP_ERROR, _GOOD_STEP_ERROR = 0.0025, 0.0005
 _LOWEST_ORDER = 2  # of the steps of "auto"
-_MOST_MASS_RATIO = (
-    1e3  # of bodies; with a larger one, motions are compared with those in longer steps
-)
+_MOST_MASS_RATIO = 1e3  # of bodies, above which a motion is compared with one in longer steps
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # in one native call, whose time is limited as well
 _MOST_STEPS_TO_EVENT = 16  # the same with user's events; all are undone, and some taken again
@@ -441,12 +439,8 @@ class Run:
     @property
     def _order(self) -> int:
         """The order of the method, that of the newest steps at most."""
-        integrator = INTEGRATORS.get(self._options.method)
-        if (
-            integrator is None
-            and isinstance(self.stepper, AutoStepper)
-            and self.stepper.is_implicit
-        ):
+        integrator, stepper = INTEGRATORS.get(self._options.method), self.stepper
+        if isinstance(stepper, AutoStepper) and stepper.is_implicit:
             return _LOWEST_ORDER
         return INTEGRATORS["rk4"].order if integrator is None else integrator.order
 
@@ -614,8 +608,8 @@ class Run:
         times += self._first_time
         take_steps = self._take_quiet_steps if has_events else self.stepper.take_steps
         start = self.stepper.state, self.stepper.acceleration
-        room = self.recorder.room(len(self._unwritten)) if every == 1 else None
-        ends = take_steps(times, room)
+        out = self.recorder.free_states(len(self._unwritten)) if every == 1 else None
+        ends = take_steps(times, out)
         if ends is None:
             return False
         if errors is not None:  # `_look_at_errors` adds the last one
@@ -632,19 +626,19 @@ class Run:
         self._write(ends.states.chosen(recorded), ends.multiplier[recorded])
         return True
 
-    def _take_quiet_steps(self, times: FloatArray, room: States | None) -> Ends | None:
+    def _take_quiet_steps(self, times: FloatArray, out: States | None) -> Ends | None:
         """Take steps up to the first one with a user's event, which `_advance` takes."""
         stepper, finder = self.stepper, self._finder
         assert not isinstance(stepper, AdaptiveStepper)  # whose steps are taken one by one
         saved, notes = stepper.saved(), list[Event]()
         self._held_notes = notes
         try:
-            ends = stepper.take_steps(times, room)
+            ends = stepper.take_steps(times, out)
             n = 0 if ends is None else finder.n_before(ends.states)
             if ends is not None and n < ends.n_steps:
                 stepper.restore(saved)
                 notes.clear()
-                ends = stepper.take_steps(times[:n], room) if n > 0 else None
+                ends = stepper.take_steps(times[:n], out) if n > 0 else None
             if ends is not None:
                 finder.begin(ends.states.at(-1))
         except BaseException:  # of an event function, or a second Ctrl-C

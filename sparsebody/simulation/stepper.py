@@ -610,10 +610,10 @@ class Stepper:
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
-    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
+    def take_steps(self, times: FloatArray, out: States | None = None) -> Ends | None:
         """Take whole steps to these times, as far as nothing is to be decided; None if no step.
 
-        Decided is in `_advance`: on rows of lost rank, and on steps that fail. States are in `room`
+        Decided is in `_advance`: on rows of lost rank, and on steps that fail. States are in `out`
         if there is any.
         """
         rows, state, h = self._rows, self.state, self.nominal
@@ -628,7 +628,7 @@ class Stepper:
         watch = rows.watch
         start, pivots = (state, self.acceleration), (watch.sine, watch.best_sine)
         limits = self._unsolvable, *_LIMITS
-        taken = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots, room)
+        taken = self._compiled.take_steps(rows.dynamics, start, times, limits, pivots, out)
         if taken is None:
             return None
         ends, last = taken
@@ -651,6 +651,8 @@ class Stepper:
         start = _Reached(Solved(self.state, self.acceleration))
         near: _Reached | None = None
         for share in _NEAR_SHARES:
+            if share > 1.0 and self._control is not None:
+                continue  # it may have memory, such as one that is sampled
             failures = (SingularSystemError, SimulationError) if share < 1.0 else (Exception,)
             with contextlib.suppress(*failures):
                 reached = self._step(start, self.state.time + share * h)

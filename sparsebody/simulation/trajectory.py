@@ -343,12 +343,12 @@ class EndMemory:
         self._own: Any = tuple(np.empty((self._most_steps, *shape)) for shape in shapes)
         self.arrays = self._own  # of States without times, accelerations and multipliers
 
-    def begin(self, times: FloatArray, room: States | None) -> FloatArray:
-        """Choose memory of states for steps to these times, `room` if any; return the first ones.
+    def begin(self, times: FloatArray, out: States | None) -> FloatArray:
+        """Choose memory of states for steps to these times, `out` if any; return the first ones.
 
         That is, those for which there is memory.
         """
-        self.arrays = self._own if room is None else (*room[:4], *self._own[4:])
+        self.arrays = self._own if out is None else (*out[:4], *self._own[4:])
         return times[: min(self._most_steps, len(self.arrays[0]))]
 
     def ends(self, times: FloatArray) -> Ends:
@@ -426,7 +426,7 @@ class Recorder:
         channels = self._header.channels.items()
         return {name: np.empty((self._capacity, *shape)) for name, shape in channels}
 
-    def room(self, n_before: int) -> States | None:
+    def free_states(self, n_before: int) -> States | None:
         """Return where states belong that come after so many records; None if the block is full."""
         first = self._filled + n_before
         if first >= self._capacity:
@@ -436,7 +436,7 @@ class Recorder:
     def append(self, records: Records) -> None:
         """Copy records into the block, which is put away when it is full.
 
-        States may be there already, in `room`.
+        States may be there already, see `free_states`.
         """
         n, done = len(records["time"]), 0
         while done < n:
@@ -444,12 +444,10 @@ class Recorder:
                 self._put_away()
             more = min(n - done, self._capacity - self._filled)
             for name, block in self._block.items():
-                new, place = (
-                    records[name][done : done + more],
-                    slice(self._filled, self._filled + more),
-                )
-                if not np.may_share_memory(new, block[place]):
-                    block[place] = new
+                new = records[name][done : done + more]
+                target = block[self._filled : self._filled + more]
+                if not np.may_share_memory(new, target):
+                    target[:] = new
             self._filled, done = self._filled + more, done + more
 
     def _put_away(self) -> None:

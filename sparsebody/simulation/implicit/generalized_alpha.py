@@ -127,16 +127,16 @@ class GeneralizedAlpha:
         times: FloatArray,
         limits: tuple[float, float],
         with_full_matrix: bool = False,
-        room: States | None = None,
+        out: States | None = None,
     ) -> AlphaSteps:
-        """Take steps of `h` [s] to some times, up to one that fails; states in `room` if any.
+        """Take steps of `h` [s] to some times, up to one that fails; states in `out` if any.
 
         Also up to one after which joints are open beyond `limits`: of an error [m, rad], and of
         `opening`; and for 50 ms. Where Newton's method converges slowly by the factors, the full
         matrix is factorized instead if `with_full_matrix`, at a higher cost.
         """
         state, equations = start.state, self._equations
-        times = self._memory.begin(times, room)
+        times = self._memory.begin(times, out)
         n, status, a, time, before, largest_error = self._native.take_steps(
             (
                 *(state.position, state.orientation, state.velocity, state.coordinate),

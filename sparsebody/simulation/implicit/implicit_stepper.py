@@ -112,7 +112,7 @@ class HalvedSteps(Generic[Now]):
         """Return the state as it is: steps close joints themselves, up to their compliance."""
         return state
 
-    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
+    def take_steps(self, times: FloatArray, out: States | None = None) -> Ends | None:
         """Take none of several steps at once."""
         return None
 
@@ -407,10 +407,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             return self._starting.moved(self.state, self.acceleration, h).with_(time=time)
         return super().advance(time)
 
-    def take_steps(self, times: FloatArray, room: States | None = None) -> Ends | None:
+    def take_steps(self, times: FloatArray, out: States | None = None) -> Ends | None:
         """Take steps of the nominal length to these times, up to one in parts, for at most 50 ms.
 
-        The times are that far apart, and states are in `room` if there is any. None if there are
+        The times are that far apart, and states are in `out` if there is any. None if there are
         none. An error of a user's function after the first step is raised by the next call.
         """
         self._raise_failure()
@@ -418,7 +418,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         is_whole = len(times) > 0 and abs(times[0] - self.state.time - h) < _SAME_STEP * h
         if not is_whole or self._halvings > 0 or self._h != h:
             return None
-        taken = self._take_steps(self.now, h, times, room=room)
+        taken = self._take_steps(self.now, h, times, out=out)
         ends, failure = taken.ends, taken.failure
         if isinstance(failure, SimulationError):
             self._halve(float(times[ends.n_steps]), 0, failure)
@@ -441,13 +441,13 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         h: float,
         times: FloatArray,
         with_full_matrix: bool = False,
-        room: States | None = None,
+        out: States | None = None,
     ) -> AlphaSteps:
         """Take steps from values of the method, and make joints stiffer after the last one."""
         can_lower = self._is_negligible and self._is_driven and self.compliance > self._least
         share = step_equations.NEGLIGIBLE_ERROR if can_lower else np.inf
         limits = self._error_limit, share
-        taken = self.method.take_steps(start, h, times, limits, with_full_matrix, room)
+        taken = self.method.take_steps(start, h, times, limits, with_full_matrix, out)
         if taken.newest is not None:
             self._now, self._h = taken.newest, h
             self._largest_error = max(self._largest_error, taken.largest_error)
