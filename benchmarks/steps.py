@@ -1,8 +1,9 @@
 """Steps of time against what they evaluate, on the CPU.
 
 `python -m benchmarks.steps [CASE ...]` moves mechanisms in steps of 2 ms by "auto" and writes the
-CPU time of a step without and with its record, and of its parts [us]; how many of them it has; and
-its time over that of these parts alone, the median of several. Parts of explicit steps are
+CPU time of a step; what its record, a control of zeros, or an event that never happens adds to it;
+and the times of its parts [us], the least of several; how many of them it has; and its time over
+that of these parts alone, the median. Parts of explicit steps are
 evaluations, the compiled pass of `ForwardDynamics`, and factorizations beyond one for each; those
 of implicit ones iterations, that is residuals and a solution, and factorizations.
 """
@@ -27,7 +28,7 @@ from sparsebody.study.measure import cpu_seconds
 
 STEP, N_STEPS, REPEATS = 2e-3, 1000, 5
 LEAST = 0.005  # [s] of a measurement
-LINE = "{:15}" + "{:>10}" * 8
+LINE = "{:15}" + "{:>10}" * 10
 CASES: dict[str, Callable[[], sb.Mechanism]] = {
     "ladder 10": partial(sb.build, "ladder", rungs=10),
     "ladder 100": partial(sb.build, "ladder", rungs=100),
@@ -146,18 +147,24 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
     for category in (AccuracyWarning, EnergyWarning):  # of lattices
         warnings.simplefilter("ignore", category)
     times = []
+    zeros = np.zeros((system.n_bodies, 6))
+    once = {"record": sb.Recording(step=STEP * N_STEPS)}
+    runs = [
+        partial(sb.simulate, system, state, duration=STEP * N_STEPS, step=STEP, **options)
+        for options in (
+            *(once, {}, once | {"control": lambda time, state: zeros}),
+            once | {"events": lambda time, state: 1.0},
+        )
+    ]
     for _ in range(REPEATS):  # one after the other, as the machine's speed varies
         parts = parts_of(inner)
         step = seconds_of_steps(after_one_step(), ends) / len(ends)
-        runs = (
-            partial(sb.simulate, system, state, duration=n * STEP, step=STEP) for n in (N_STEPS, 1)
-        )
-        times.append(
-            [*(cpu_seconds(run, 1) for run in runs), step, *parts, step / (counts @ parts)]
-        )
-    whole, one, *least, _ = np.min(times, axis=0)
-    recorded, ratio = (whole - one) / (N_STEPS - 1), np.median(times, axis=0)[-1]
-    in_us = (f"{1e6 * time:.1f}" for time in (least[0], recorded, *least[1:]))
+        wholes = [cpu_seconds(run, 1) / N_STEPS for run in runs]
+        times.append([*wholes, step, *parts, step / (counts @ parts)])
+    alone, *wholes, step, part, factors, _ = np.min(times, axis=0)
+    ratio = np.median(times, axis=0)[-1]
+    added = (whole - alone for whole in wholes)
+    in_us = (f"{1e6 * time:.1f}" for time in (step, *added, part, factors))
     kind = "implicit" if is_implicit else "explicit"
     return kind, *in_us, *(f"{number:.2f}" for number in (*counts, ratio))
 
@@ -166,7 +173,8 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
 @click.argument("names", nargs=-1)
 def main(names: tuple[str, ...]) -> None:
     """Measure the cases that are named, or all."""
-    header = "case", "steps", "step", "recorded", "part", "factors", "parts", "factors", "ratio"
+    added = "record", "control", "event"
+    header = "case", "steps", "step", *added, "part", "factors", "parts", "factors", "ratio"
     print(LINE.format(*header))
     for name in names or CASES:
         print(LINE.format(name, *measured(CASES[name]())), flush=True)

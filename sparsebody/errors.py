@@ -54,6 +54,10 @@ class SimulationError(SparsebodyError, RuntimeError):
     """The motion could not be continued; what was computed is kept."""
 
 
+class ControlError(SparsebodyError, RuntimeError):
+    """A control failed, so that no shorter step and no other method leads on."""
+
+
 class SimulationOptionError(SimulationError, ValueError):
     """An option of a simulation that makes no sense, or a file that does not fit it."""
 

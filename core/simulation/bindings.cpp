@@ -1,4 +1,5 @@
 #include "model/named_tuples.hpp"
+#include "simulation/python_control.hpp"
 #include "simulation/variational_step.hpp"
 
 namespace sparsebody {
@@ -51,12 +52,6 @@ void bind_steps(nb::module_& m, const char* name) {
   type.attr("SENSITIVE") = int(StepEnd::sensitive);
 }
 
-// A ControlFunction that calls a Python function of the time, which returns what it does; several times sooner than ctypes.
-int call_python(double time, Index, const double*, const double*, const double*, const double*, double*, void* function) {
-  const nb::gil_scoped_acquire gil;
-  return nb::cast<int>(nb::handle(static_cast<PyObject*>(function))(time));
-}
-
 }  // namespace
 
 void bind_simulation_implicit(nb::module_& m);
@@ -76,12 +71,13 @@ void bind_simulation(nb::module_& m) {
       m, &discrete_rotations,
       "Rotation vectors (n, 3) of discrete free rotations (RATTLE on SO(3)); momentum: h times the angular momentum, in body "
       "axes.");
-  def<"python_control(function)">(
+  def<"python_control(parts)">(
       m,
-      [](nb::handle function) {
-        return std::pair{reinterpret_cast<std::uintptr_t>(&call_python), reinterpret_cast<std::uintptr_t>(function.ptr())};
+      [](nb::handle parts) {
+        return std::pair{reinterpret_cast<std::uintptr_t>(&call_python), reinterpret_cast<std::uintptr_t>(parts.ptr())};
       },
-      "Addresses of a Control that calls a Python function of the time, which has to live as long.");
+      "Addresses of a Control that calls a Python function. The parts have to live as long: the function of time and state; "
+      "State; a function that makes wrenches of its results or raises; one that is told errors; number of coordinates.");
   def_kernel<"row_errors(joints, bodies, threads)">(m, &row_errors,
                                                     "Position errors delta and velocity errors T' v_J of all rows.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");

@@ -20,9 +20,7 @@ using ControlFunction = int (*)(double time, Index n_bodies, const double* posit
 
 struct Control {
   std::uintptr_t function = 0, data = 0;  // their addresses
-  // Memory of its arguments, always the same: Python holds it.
-  View<double, 2> position, orientation, velocity;
-  View<double> coordinate;
+  View<double> coordinate;  // memory that Python holds
   View<double, 2> wrench;
 
   static constexpr int not_finite = -1;
@@ -30,19 +28,16 @@ struct Control {
   // Adds the wrenches at a state to `load`; returns what the function does, or `not_finite` if a wrench is not, though the
   // velocities are. The coordinates are filled before.
   int add_wrenches(double time, const model::BodyMotions& bodies, View<double, 2> load) const {
-    std::copy(bodies.position.begin(), bodies.position.end(), position.begin());
-    std::copy(bodies.orientation.begin(), bodies.orientation.end(), orientation.begin());
-    std::copy(bodies.velocity.begin(), bodies.velocity.end(), velocity.begin());
     std::fill(wrench.begin(), wrench.end(), 0.0);
     const int failure = reinterpret_cast<ControlFunction>(function)(
-        time, position.rows(), position.data(), orientation.data(), velocity.data(), coordinate.data(), wrench.data(),
-        reinterpret_cast<void*>(data));
-    double excess = 0.0, excess_of_state = 0.0;  // x - x is zero unless x is infinite or NaN
+        time, wrench.rows(), bodies.position.data(), bodies.orientation.data(), bodies.velocity.data(), coordinate.data(),
+        wrench.data(), reinterpret_cast<void*>(data));
+    Index n_infinite = 0, n_of_state = 0;  // x - x is zero unless x is infinite or NaN
     for (Index k = 0; k < load.size(); ++k) {
-      const double x = wrench.data()[k], v = velocity.data()[k];
-      load.data()[k] += x, excess += x - x, excess_of_state += v - v;
+      const double x = wrench.data()[k], v = bodies.velocity.data()[k];
+      load.data()[k] += x, n_infinite += !(x - x == 0.0), n_of_state += !(v - v == 0.0);
     }
-    return failure == 0 && excess != 0.0 && excess_of_state == 0.0 ? not_finite : failure;
+    return failure == 0 && n_infinite > 0 && n_of_state == 0 ? not_finite : failure;
   }
 };
 

@@ -93,7 +93,7 @@ void GeneralizedAlpha::accept(double h) {
   std::ranges::copy(end_.acceleration, acceleration_.begin());
   std::swap(multiplier_, multiplier_before_);
   std::ranges::copy(end_.multiplier, multiplier_.begin());
-  if (openings_.newest_share == 0.0) return;
+  if (openings_.newest_share == 0.0 || (openings_.is_driven_by_control && !equations_.is_controlled())) return;
   for (Index k = 0; k < openings_.mean_load.size(); ++k)
     openings_.mean_load[k] += openings_.newest_share * (multiplier_[k] - openings_.mean_load[k]);
 }
@@ -189,7 +189,10 @@ double GeneralizedAlpha::close_velocities(const StepSize& size) {
     if (first == 0.0) first = correction;
     const double contraction = last > 0.0 ? correction / last : 0.0;
     if (correction <= predictor_tolerance_ * first + rounding_correction * length_ || contraction > slow_contraction) break;
-    if (contraction > fast_contraction) newton_.factorize(size.b, size.c);
+    if (contraction > fast_contraction) {
+      equations_.evaluate();  // at these velocities, as when the factors are made again at their point
+      newton_.factorize(size.b, size.c);
+    }
   }
   return first;
 }

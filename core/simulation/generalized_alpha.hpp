@@ -41,13 +41,14 @@ struct AlphaJoints {
   View<double> reference;
   View<const double> prescribed_rate;
 };
-// How far the loads of joints open them. mean_load (n_rows,): exponential mean of recent multipliers, up to the newest ones,
-// of weight `newest_share`, which is zero if nothing drives the motion; length: of errors of 1 [m]; extent of the mechanism
-// [m], and work of all loads along it [J].
+// How far the loads of joints open them. mean_load (n_rows,): exponential mean of the multipliers of steps that something
+// drives, the newest ones of weight `newest_share`, zero if nothing does; length: of errors of 1 [m]; extent of the mechanism
+// [m], and work of all loads along it [J]. Where only a control drives, steps in which it exerts nothing do not count.
 struct Openings {
   View<double> mean_load;
   View<const double> length;
   double newest_share, extent, work;
+  bool is_driven_by_control;
 };
 // What ends a call after a step: an error of a joint [m, rad], and a share of `Openings`.
 struct OpeningLimits {

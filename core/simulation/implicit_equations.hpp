@@ -118,6 +118,8 @@ class Equations {
   Index evaluate();
   // The same with new wrenches of the control; returns `stopped` where it fails.
   Index evaluate_with_control();
+  // Whether the newest wrenches of the control are not all zero.
+  bool is_controlled() const { return std::ranges::any_of(inputs_.body_force, [](double x) { return x != 0.0; }); }
   // Fills the poses alone.
   void move();
   // Fills H, G, Y and the rows (k, 2, 6) of [1 A'; A -1], which is [H A'; A -C] in other units, for the coefficients b

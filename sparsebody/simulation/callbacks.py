@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import Any, Protocol
 
@@ -29,9 +30,13 @@ import numpy as np
 
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.assembler import is_plain
 from sparsebody.equations.system_motion import checked_vectors
-from sparsebody.errors import SimulationError, SimulationOptionError
+from sparsebody.errors import (
+    ControlError,
+    SimulationError,
+    SimulationOptionError,
+    SingularSystemError,
+)
 from sparsebody.model.system import State, States, System
 from sparsebody.progress import progress_bar
 from sparsebody.simulation.integrators import interpolated
@@ -58,61 +63,55 @@ class CompiledControl:
         arrays = state.position, state.orientation, state.velocity, state.coordinate
         filled = *map(np.ascontiguousarray, arrays), np.zeros(state.velocity.shape)
         pointers = [array.ctypes.data for array in filled]
-        self.check(self._function(time, len(state.position), *pointers, self.data), time)
+        if self._function(time, len(state.position), *pointers, self.data) != 0:
+            raise self.error(time)
         return filled[-1]
 
-    def check(self, status: int, time: float) -> None:
-        """Raise SimulationError for a status that is not 0."""
-        if status != 0:
-            raise SimulationError(f"the control returned {status} at t = {time:.6g} s, not 0")
+    def error(self, time: float) -> ControlError:
+        """Return the error of a call that failed."""
+        when = f"in the step to t = {time:.6g} s"
+        return ControlError(f"the control's C function did not return 0 {when}")
 
 
 class ControlArguments:
-    """A control as a C function, and the memory of its arguments.
+    """A control as a C function, and memory of its arguments.
 
     Errors of a Python control are stored, as C has no exceptions, and raised after the call.
     """
 
     def __init__(self, control: Control, system: System) -> None:
-        self._control, self._system, n = control, system, system.n_bodies
-        shapes = (n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),), (n, 6)
-        position, orientation, velocity, coordinate, wrench = map(np.zeros, shapes)
-        self.memory = position, orientation, velocity, coordinate, wrench
+        self._control, self._system = control, system
+        n_coordinates = len(system.coordinates.joint)
+        coordinate, self._wrench = np.zeros(n_coordinates), np.zeros((system.n_bodies, 6))
         self._error: BaseException | None = None
         if isinstance(control, CompiledControl):
-            address, data = control.address, control.data
+            function = control.address, control.data
         else:
-            self._function = self._fill
-            address, data = simulation.python_control(self._function)
-        self.function = address, data
+            to_wrenches = partial(checked_vectors, system, name=CONTROL_WRENCH)
+            self._parts = control, State, to_wrenches, self._keep_error, n_coordinates
+            function = simulation.python_control(self._parts)
+        self.native = *function, coordinate, self._wrench
 
-    def _fill(self, time: float) -> int:
-        position, orientation, velocity, coordinate, wrench = self.memory
-        try:
-            state = State(
-                position.copy(), orientation.copy(), velocity.copy(), coordinate.copy(), time
-            )
-            force = self._control(time, state)
-            if not is_plain(force, wrench.shape):
-                force = checked_vectors(self._system, force, CONTROL_WRENCH)
-            wrench[:] = force
-        except BaseException as error:
-            self._error = error
-            return 1
-        return 0
+    def _keep_error(self, error: BaseException) -> None:
+        self._error = error
 
     def raise_error(self) -> None:
-        """Raise the Python error of the newest call, if there was one."""
+        """Raise the Python error of the newest call, if there was one.
+
+        As a ControlError where a step with such an error would be tried again.
+        """
         error, self._error = self._error, None
+        if isinstance(error, (SimulationError, SingularSystemError)):
+            raise ControlError(f"the control failed: {error}") from error
         if error is not None:
             raise error
 
     def raise_failure(self, time: float) -> None:
         """Raise the error that ended the newest call."""
         self.raise_error()
-        checked_vectors(self._system, self.memory[-1], CONTROL_WRENCH)
+        checked_vectors(self._system, self._wrench, CONTROL_WRENCH)
         if isinstance(self._control, CompiledControl):
-            self._control.check(1, time)
+            raise self._control.error(time)
 
 
 def control_of(function: Any) -> Control | None:

@@ -275,7 +275,7 @@ class ExplicitSteps:
         )
         native.keep_stages(self._keeps_stages)
         if self._control is not None:
-            native.set_control((*self._control.function, *self._control.memory))
+            native.set_control(self._control.native)
         return native
 
 

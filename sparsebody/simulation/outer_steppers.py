@@ -89,6 +89,11 @@ class OuterStepper:
         return self._inner.undoes_exactly
 
     @property
+    def has_reactions_of_all(self) -> bool:
+        """Whether `joint_wrench` is known at any state, not only in the newest step."""
+        return self._inner.has_reactions_of_all
+
+    @property
     def rank(self) -> RankWatch:
         """The state of the rank of the constraint rows."""
         return self._inner.rank

@@ -608,20 +608,21 @@ class Run:
         times += self._first_time
         take_steps = self._take_quiet_steps if has_events else self.stepper.take_steps
         start = self.stepper.state, self.stepper.acceleration
+        compliance = self.stepper.row_compliance  # which the last step may change
         out = self.recorder.free_states(len(self._unwritten)) if every == 1 else None
         ends = take_steps(times, out)
         if ends is None:
             return False
         if errors is not None:  # `_look_at_errors` adds the last one
-            inner, end_at = slice(ends.n_steps - 1), partial(self._end_of, ends)
+            inner, end_at = slice(ends.n_steps - 1), partial(self._end_of, ends, compliance)
             states, acceleration = ends.states.chosen(inner), ends.acceleration[inner]
-            joints = self._joints(ends.multiplier[inner])
+            joints = self._joints(ends.multiplier[inner], compliance)
             errors.add_ends(self._step + 1, states, acceleration, joints, end_at)
         recorded = slice(-(self._step + 1) % every, None, every)
         self._step, self._state = self._step + ends.n_steps, self.stepper.state
         if errors is not None and start[0].time < self._event_time <= self._state.time:
             k = ends.n_steps - 2  # where the step with the event began
-            last = self._end_of(ends, k) if k >= 0 else self._end(*start)
+            last = self._end_of(ends, compliance, k) if k >= 0 else self._end(*start)
             errors.begin_pair(self._step - 1, last)
         self._write(ends.states.chosen(recorded), ends.multiplier[recorded])
         return True
@@ -701,17 +702,20 @@ class Run:
     def _end(self, state: State, acceleration: FloatArray) -> End:
         """Return a state in the newest step as a sample for StepErrors."""
         multiplier = self.stepper.multiplier_at(state.time)
-        joints = () if multiplier is None else self._joints(multiplier)
+        compliance = self.stepper.row_compliance
+        joints = () if multiplier is None else self._joints(multiplier, compliance)
         return End(state, acceleration, *joints)
 
-    def _end_of(self, ends: Ends, k: int) -> End:
+    def _end_of(self, ends: Ends, compliance: FloatArray, k: int) -> End:
         """Return the same of the k-th of some ends of steps."""
-        joints = self._joints(ends.multiplier[k].copy())
+        joints = self._joints(ends.multiplier[k].copy(), compliance)
         return End(ends.states.at(k), ends.acceleration[k].copy(), *joints)
 
-    def _joints(self, multiplier: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _joints(
+        self, multiplier: FloatArray, compliance: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Return multipliers (..., n_rows), and compliances (n_rows,); none of rigid joints."""
-        compliance = self.stepper.row_compliance if multiplier.shape[-1] > 0 else np.zeros(0)
+        compliance = compliance if multiplier.shape[-1] > 0 else np.zeros(0)
         return multiplier[..., : len(compliance)], compliance
 
     def _advance(self, time: float) -> None:
@@ -782,9 +786,10 @@ class Run:
         A control would be called beyond the event, or again: it may have memory, such as one that
         is sampled, or fail there.
         """
-        looks_back = bool(self._finder.events) or self._options.record_reactions
-        goes_one_way = self.problem.control is not None or not self.stepper.undoes_exactly
-        return looks_back and goes_one_way
+        stepper, goes_one_way = self.stepper, self.problem.control is not None
+        undone = bool(self._finder.events), stepper.undoes_exactly
+        looked_at = self._options.record_reactions, stepper.has_reactions_of_all
+        return any(is_asked and (goes_one_way or not can) for is_asked, can in (undone, looked_at))
 
     def _record(self) -> None:
         """Take the newest state for the records, and write some at once."""

@@ -371,6 +371,7 @@ class Stepper:
     error_order = 4  # of local errors
     passed = ()  # parts of steps are not reported
     undoes_exactly = True  # steps that are taken again after `restore` have the same bits
+    has_reactions_of_all = True  # `joint_wrench` is known at any state, not only in the newest step
 
     @property
     def memory_size(self) -> int:

@@ -1,6 +1,7 @@
 """Events of a user: located, ending and changing a motion."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -33,6 +34,42 @@ def test_a_terminal_event_ends_the_motion_where_it_is(step):
     assert run.position[-1, 0, 2] == pytest.approx(0.0, abs=1e-13)
     assert [event.message for event in run.events if event.kind == "event"] == ["ground"]
     assert not run.interrupted
+
+
+LIFT = {"pairs": 20, "drive": True, "angle": 0.6, "lifted": 0.05, "rise_time": 0.5}
+
+
+@pytest.mark.filterwarnings("ignore:errors of the steps of")
+@pytest.mark.parametrize("is_changing", [False, True])
+@pytest.mark.parametrize(
+    ("name", "parameters", "method"),
+    [
+        ("ladder", {"rungs": 4}, "rk4"),
+        ("lattice", {"rows": 4, "columns": 4}, "auto"),
+        ("lattice", {"rows": 3, "columns": 3}, "generalized-alpha-2"),
+        ("scissor", LIFT, "generalized-alpha"),  # its joints become stiffer on the way
+    ],
+)
+def test_steps_that_are_undone_for_an_event_leave_no_trace(
+    monkeypatch, name, parameters, method, is_changing
+):
+    """The same bits as of steps that are taken one by one, after each event."""
+
+    def wave(time, state):
+        return np.sin(60.0 * time)
+
+    if is_changing:
+        wave.change = lambda time, state: state.with_(velocity=0.9 * state.velocity)
+    system, options = sb.build(name, **parameters).compile(), {"duration": 0.3, "step": 0.002}
+    runs = []
+    for n_steps in (1, 16):
+        monkeypatch.setattr(sys.modules[sb.simulate.__module__], "_MOST_STEPS_TO_EVENT", n_steps)
+        runs.append(sb.simulate(system, events=wave, method=method, **options))
+    assert len(times(runs[0])) == 5
+    np.testing.assert_array_equal(runs[1].position, runs[0].position)
+    np.testing.assert_array_equal(runs[1].velocity, runs[0].velocity)
+    assert list(map(str, runs[1].events)) == list(map(str, runs[0].events))
+    assert runs[1].estimated_error == runs[0].estimated_error
 
 
 @pytest.mark.parametrize("step", [0.11, "auto"])

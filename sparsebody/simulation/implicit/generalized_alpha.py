@@ -106,7 +106,7 @@ class GeneralizedAlpha:
         equations: StepEquations,
         matrix: NewtonMatrix,
         spectral_radius: float,
-        openings: tuple[FloatArray, FloatArray, float, float, float],
+        openings: tuple[FloatArray, FloatArray, float, float, float, bool],
     ) -> None:
         self.coefficients = AlphaCoefficients.of(spectral_radius)
         self._equations, self._matrix = equations, matrix

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.energy import is_conservative
+from sparsebody.dynamics.energy import is_passive
 from sparsebody.equations.initial_state import compliant_state, consistent_state
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import SimulationError
@@ -47,6 +47,7 @@ _NEWEST_SHARE = 0.2  # weight of the newest multipliers in the mean that the com
 # Factor of a compliance on trial, and the relative change of multipliers from which it is kept
 _TRIAL_FACTOR, _LOAD_TOLERANCE = 0.1, 0.02
 _MOST_TRIALS = 8  # starts with ever stiffer joints
+_SOFTER_FACTOR = 30.0  # of a compliance too small for Newton's method: singular poses are passed
 
 
 Now = TypeVar("Now", bound=Newest)
@@ -56,6 +57,7 @@ class HalvedSteps(Generic[Now]):
     """Halves steps where Newton's method fails, and doubles them again after some that succeed."""
 
     undoes_exactly = False  # factors of the matrix are those of the undone steps
+    has_reactions_of_all = False  # only in the newest step
     rank = RankWatch()  # of all implicit steppers: they make no choice of rows, and never change it
 
     def __init__(self, problem: Problem) -> None:
@@ -145,6 +147,9 @@ class HalvedSteps(Generic[Now]):
                 self.passed.append(start)
                 return
             except SimulationError as error:
+                if self._soften():
+                    self._advance(time, halvings)
+                    return
                 self._halve(time, halvings, error)
         self._advance(0.5 * (self.state.time + time), halvings + 1)
         self._advance(time, halvings + 1)
@@ -160,6 +165,10 @@ class HalvedSteps(Generic[Now]):
     def _step(self, time: float, h: float, halvings: int) -> None:
         """Take one step of `h` [s] to `time`."""
         raise NotImplementedError
+
+    def _soften(self) -> bool:
+        """Make joints softer where a step fails; return whether they are."""
+        return False
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
@@ -183,7 +192,7 @@ def implicit_memory(system: System, is_controlled: bool) -> int:
     n_inputs = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     n_inputs += 6 * n if is_controlled else 0
     n_others = 3 * step_equations.n_rows(system) + system.n_rows + len(tracked.joint)
-    return 8 + 25 * n + n_inputs + n_others
+    return 9 + 25 * n + n_inputs + n_others
 
 
 class ImplicitStepper(HalvedSteps[AlphaState]):
@@ -191,10 +200,13 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     A step in which Newton's method fails is taken in halves. Unless the user gives a compliance, it
     is lowered at the start until no joint opens noticeably under its multipliers, and later only
-    in driven motions, whose multipliers may grow. In conservative ones the energy bounds the loads,
-    and stiffer joints would make the forces of shocks larger.
+    in driven motions, whose multipliers may grow. Without a drive the energy bounds the loads, and
+    stiffer joints would make the forces of shocks larger. Near singular poses multipliers grow as
+    fast as the compliance falls: where Newton's method fails by that, joints become softer again,
+    and stay so.
     """
 
+    undoes_exactly = True
     error_order = 3  # of local errors
     least_step = _SHORT_STEP  # part of a step: what is shorter is left to the next step
 
@@ -225,10 +237,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         # (n_rows,) lengths of errors of 1: 1 m, or of a radian the mechanism's size
         self._length = np.sqrt(compliance / self._first.diagonal)
         work = step_equations.all_loads(system, state) * self._extent  # [J] along the extent
-        self._is_driven = problem.control is not None or not is_conservative(system)
-        self._load = np.zeros(system.n_rows)  # exponential mean of recent multipliers
+        is_controlled, is_passive_system = problem.control is not None, is_passive(system)
+        self._is_driven = is_controlled or not is_passive_system
+        self._load = np.zeros(system.n_rows)  # exponential mean of multipliers while driven
         share = _NEWEST_SHARE if self._is_driven and not self.is_rigid else 0.0
-        openings = self._load, self._length, share, self._extent, work
+        openings = self._load, self._length, share, self._extent, work, is_passive_system
         arguments = self.equations, matrix, options.spectral_radius, openings
         self.method = (
             StabilizedAlpha(*arguments, step=options.step)
@@ -236,9 +249,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             else GeneralizedAlpha(*arguments)
         )
         b = self.method.coefficients.of_newton(options.step)[0]
-        self._least = compliance  # [m/N], to which it may be lowered
+        # [m/N], to which it may be lowered; larger where joints had to become softer again
+        self._least = self._least_of_factors = compliance
         if self._is_negligible:
-            self._least = step_equations.least_compliance(system, b)
+            self._least = self._least_of_factors = step_equations.least_compliance(system, b)
         self._is_adaptive = options.is_adaptive
         self._starting = StartingValues(self.equations, matrix, self.method.coefficients)
         self._failure: BaseException | None = None  # of `take_steps`
@@ -254,7 +268,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     @property
     def row_compliance(self) -> FloatArray:
         """Compliances (n_rows,) of the joints, (0,) where they are rigid."""
-        return np.zeros(0) if self.is_rigid else np.asarray(self.equations.compliance.diagonal)
+        return np.zeros(0) if self.is_rigid else self.equations.compliance.diagonal.copy()
 
     def _interpolated(self, time: float) -> FloatArray:
         """Return the multipliers of the joints, by linear interpolation in each part of a step.
@@ -273,7 +287,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     @property
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
-        now, of_compliance = self.now, (self.compliance, self._largest_error)
+        now, of_compliance = self.now, (self.compliance, self._least, self._largest_error)
         own = now.a, now.multiplier, self._h, self._halvings, self._n_calm, *of_compliance
         before = self.passed[-1] if self.passed else now
         newest = before.state.time, before.multiplier, self._load
@@ -319,6 +333,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             super().restart(state)
             return
         self._begin(state)
+        self._least = self._least_of_factors
         compliance = step_equations.negligible_compliance(self._system, state)
         if self._is_negligible and self._lower(compliance / self.compliance):
             self._begin(self.state)
@@ -383,6 +398,18 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._now = replace(self.now, state=self._starting.closed(self.state, h, closing))
         return True
 
+    def _soften(self) -> bool:
+        """Give joints a larger compliance again, if it was lowered, and keep it from then on.
+
+        Errors of joints stay as they are, so that their elastic energy falls.
+        """
+        softer = min(_SOFTER_FACTOR * self.compliance, self._first_compliance)
+        if not self._is_driven or softer <= self.compliance:
+            return False
+        self.set_compliance(softer)
+        self._least = softer
+        return True
+
     def set_compliance(self, compliance: float) -> None:
         """Give joints a compliance [m/N]."""
         if compliance != self.compliance:
@@ -392,12 +419,17 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        return super().saved(), self._h, self._largest_error
+        own = self._h, self._largest_error, self.compliance, self._least
+        return super().saved(), own, self._load.copy(), self.newton.point()
 
     def restore(self, saved: tuple[Any, ...]) -> None:
-        """Undo the steps since then; joints stay as stiff as they have become."""
-        steps, self._h, self._largest_error = saved
+        """Undo the steps since then."""
+        steps, own, self._load[:], factors = saved
         super().restore(steps)
+        self._h, self._largest_error, compliance, self._least = own
+        self.set_compliance(compliance)
+        if not self._is_adaptive:  # the next step has another length, and factors of its own
+            self._factorize_at(factors)
 
     def advance(self, time: float) -> State:
         """Return the state at `time`, from where the motion goes on unless the step is short."""
@@ -421,7 +453,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         taken = self._take_steps(self.now, h, times, out=out)
         ends, failure = taken.ends, taken.failure
         if isinstance(failure, SimulationError):
-            self._halve(float(times[ends.n_steps]), 0, failure)
+            if not self._soften():
+                self._halve(float(times[ends.n_steps]), 0, failure)
         elif failure is not None and ends.n_steps == 0:
             raise failure
         else:
@@ -486,17 +519,21 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Go on from a checkpoint."""
         state, acceleration = checkpoint.state, checkpoint.acceleration
         rows = self.equations.multiplier
-        shapes = acceleration, rows, *[0.0] * 6, rows, self._load  # as `memory` packs them
+        shapes = acceleration, rows, *[0.0] * 7, rows, self._load  # as `memory` packs them
         a, multiplier, *scalars, before, load, factors = unpacked(checkpoint.memory, *shapes)
         self._load[:] = load
-        self._h, halvings, n_calm, compliance, self._largest_error, time_before = scalars
+        self._h, halvings, n_calm, compliance, self._least, self._largest_error, before_at = scalars
         self._now = AlphaState(state, acceleration, multiplier, a)
-        self.passed = [self._began(time_before, before)]
+        self.passed = [self._began(before_at, before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
         self.set_compliance(compliance)
-        if isinstance(self.method, StabilizedAlpha) and factors[0] > 0.0:
-            self.method.scale_compliance(factors[0])
-        self.newton.factorize_at(factors)
+        self._factorize_at(factors)
+
+    def _factorize_at(self, point: FloatArray) -> None:
+        """Factorize the matrix anew as it was at such a point, for the same bits."""
+        if isinstance(self.method, StabilizedAlpha) and point[0] > 0.0:
+            self.method.scale_compliance(point[0])
+        self.newton.factorize_at(point)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at a state in the newest step."""

@@ -174,7 +174,7 @@ class StepEquations:
             self.residual,
         )
         if self._control is not None:
-            self.native.set_control((*self._control.function, *self._control.memory))
+            self.native.set_control(self._control.native)
         efforts = *system.joint_forces.effort, *system.point_forces.effort
         self.has_constant_inputs = self.prescribed_rate.size == 0 and all(map(is_constant, efforts))
         if self.has_constant_inputs:
