@@ -1,9 +1,9 @@
 """Steps of time against what they evaluate, on the CPU.
 
 `python -m benchmarks.steps [CASE ...]` moves mechanisms in steps of 2 ms by "auto" and writes the
-CPU time of a step; what its record, a control of zeros, or an event that never happens adds to it;
-and the times of its parts [us], the least of several; how many of them it has; and its time over
-that of these parts alone, the median. Parts of explicit steps are
+CPU time of a step, and of its parts, the least of several; what its record, a control of zeros, or
+an event that never happens adds to it, the medians [us]; how many parts it has; and its time over
+that of these alone, the median. Idle threads of a BLAS may count as well: OPENBLAS_NUM_THREADS=1. Parts of explicit steps are
 evaluations, the compiled pass of `ForwardDynamics`, and factorizations beyond one for each; those
 of implicit ones iterations, that is residuals and a solution, and factorizations.
 """
@@ -26,7 +26,7 @@ from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.stepping import Problem
 from sparsebody.study.measure import cpu_seconds
 
-STEP, N_STEPS, REPEATS = 2e-3, 1000, 5
+STEP, N_STEPS, REPEATS = 2e-3, 1000, 11
 LEAST = 0.005  # [s] of a measurement
 LINE = "{:15}" + "{:>10}" * 10
 CASES: dict[str, Callable[[], sb.Mechanism]] = {
@@ -161,9 +161,9 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
         step = seconds_of_steps(after_one_step(), ends) / len(ends)
         wholes = [cpu_seconds(run, 1) / N_STEPS for run in runs]
         times.append([*wholes, step, *parts, step / (counts @ parts)])
-    alone, *wholes, step, part, factors, _ = np.min(times, axis=0)
-    ratio = np.median(times, axis=0)[-1]
-    added = (whole - alone for whole in wholes)
+    table = np.array(times)
+    *_, step, part, factors, _ = np.min(table, axis=0)
+    added, ratio = np.median(table[:, 1:4] - table[:, :1], axis=0), np.median(table[:, -1])
     in_us = (f"{1e6 * time:.1f}" for time in (step, *added, part, factors))
     kind = "implicit" if is_implicit else "explicit"
     return kind, *in_us, *(f"{number:.2f}" for number in (*counts, ratio))

@@ -212,10 +212,10 @@ class EventFinder:
 
         The error comes again when `find` calls the function at that state.
         """
-        values = self._values
-        for k in range(len(states.time)):
+        values, copied = self._values, [array.copy() for array in states[:4]]
+        for k, state in enumerate(map(State, *copied, states.time.tolist())):
             try:
-                before, values = values, self._at(states.at(k))
+                before, values = values, self._at(state)
             except Exception:
                 return k
             if self._crossed(before, values):

@@ -90,7 +90,9 @@ _LOWEST_ORDER = 2  # of the steps of "auto"
 _MOST_MASS_RATIO = 1e3  # of bodies, above which a motion is compared with one in longer steps
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # in one native call, whose time is limited as well
-_MOST_STEPS_TO_EVENT = 16  # the same with user's events; all are undone, and some taken again
+# The same where users look for events, at first and after one, and after many steps without any: all
+# are undone for an event, and some taken again
+_STEPS_TO_EVENT, _MOST_STEPS_TO_EVENT = 16, 128
 _MOST_UNWRITTEN = 4096  # bodies in records that are computed at once
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
 _TIME_ROUNDING = 8.0 * np.finfo(float).eps  # relative; of an event at the end of a step
@@ -339,6 +341,7 @@ class Run:
         self._is_under_way = False
         self._is_whole = True  # the state is a whole number of steps from the first
         self._is_ended = False  # by an event
+        self._n_to_event = _STEPS_TO_EVENT  # steps to look for events in at once
         self._is_amid_events = False  # those of a step that the stepper has taken
         self._held_notes: list[Event] | None = None  # of steps that may be undone
         self._recorded_at = -float("inf")
@@ -602,7 +605,7 @@ class Run:
         every, errors, has_events = self._options.record_every, self._errors, self._finder.events
         if self._steps_alone:
             return False
-        n = _MOST_STEPS_TO_EVENT if has_events else _MOST_STEPS
+        n = self._n_to_event if has_events else _MOST_STEPS
         times = np.arange(self._step + 1, min(n_steps, self._step + n) + 1, dtype=np.float64)
         times *= self._options.step
         times += self._first_time
@@ -636,7 +639,9 @@ class Run:
         try:
             ends = stepper.take_steps(times, out)
             n = 0 if ends is None else finder.n_before(ends.states)
+            self._n_to_event = min(2 * self._n_to_event, _MOST_STEPS_TO_EVENT)
             if ends is not None and n < ends.n_steps:
+                self._n_to_event = _STEPS_TO_EVENT
                 stepper.restore(saved)
                 notes.clear()
                 ends = stepper.take_steps(times[:n], out) if n > 0 else None

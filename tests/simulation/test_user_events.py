@@ -63,7 +63,8 @@ def test_steps_that_are_undone_for_an_event_leave_no_trace(
     system, options = sb.build(name, **parameters).compile(), {"duration": 0.3, "step": 0.002}
     runs = []
     for n_steps in (1, 16):
-        monkeypatch.setattr(sys.modules[sb.simulate.__module__], "_MOST_STEPS_TO_EVENT", n_steps)
+        for most in ("_STEPS_TO_EVENT", "_MOST_STEPS_TO_EVENT"):
+            monkeypatch.setattr(sys.modules[sb.simulate.__module__], most, n_steps)
         runs.append(sb.simulate(system, events=wave, method=method, **options))
     assert len(times(runs[0])) == 5
     np.testing.assert_array_equal(runs[1].position, runs[0].position)
