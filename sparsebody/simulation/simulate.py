@@ -90,8 +90,8 @@ _LOWEST_ORDER = 2  # of the steps of "auto"
 _MOST_MASS_RATIO = 1e3  # of bodies, above which a motion is compared with one in longer steps
 _NEGLIGIBLE_DISTANCE = 1e-6  # of the mechanism's size
 _MOST_STEPS = 1024  # in one native call, whose time is limited as well
-# The same where users look for events, at first and after one, and after many steps without any: all
-# are undone for an event, and some taken again
+# The same where users look for events, at first and after one, and after many steps without any:
+# all are undone for an event, and some taken again
 _STEPS_TO_EVENT, _MOST_STEPS_TO_EVENT = 16, 128
 _MOST_UNWRITTEN = 4096  # bodies in records that are computed at once
 _MOST_ROWS_OF_START = 50_000  # a rank analysis of so many takes less time than a few steps
