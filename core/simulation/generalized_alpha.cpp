@@ -93,7 +93,7 @@ void GeneralizedAlpha::accept(double h) {
   std::ranges::copy(end_.acceleration, acceleration_.begin());
   std::swap(multiplier_, multiplier_before_);
   std::ranges::copy(end_.multiplier, multiplier_.begin());
-  if (openings_.newest_share == 0.0 || (openings_.is_driven_by_control && !equations_.is_controlled())) return;
+  if (openings_.newest_share == 0.0 || (openings_.is_driven_only_by_control && !equations_.is_controlled())) return;
   for (Index k = 0; k < openings_.mean_load.size(); ++k)
     openings_.mean_load[k] += openings_.newest_share * (multiplier_[k] - openings_.mean_load[k]);
 }

@@ -48,7 +48,7 @@ struct Openings {
   View<double> mean_load;
   View<const double> length;
   double newest_share, extent, work;
-  bool is_driven_by_control;
+  bool is_driven_only_by_control;
 };
 // What ends a call after a step: an error of a joint [m, rad], and a share of `Openings`.
 struct OpeningLimits {

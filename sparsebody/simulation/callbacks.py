@@ -45,6 +45,7 @@ Control = Callable[[float, State], FloatArray]
 """control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
 
 CONTROL_WRENCH = "the control's wrench"  # its name in messages
+_RETRIED = SimulationError, SingularSystemError  # errors whose steps are taken in another way
 
 _FUNCTION: Any = ctypes._CFuncPtr  # type: ignore[attr-defined]
 _POINTERS = [ctypes.c_void_p] * 6
@@ -96,13 +97,10 @@ class ControlArguments:
         self._error = error
 
     def raise_error(self) -> None:
-        """Raise the Python error of the newest call, if there was one.
-
-        As a ControlError where a step with such an error would be tried again.
-        """
+        """Raise the Python error of the newest call, if there was one."""
         error, self._error = self._error, None
-        if isinstance(error, (SimulationError, SingularSystemError)):
-            raise ControlError(f"the control failed: {error}") from error
+        if isinstance(error, _RETRIED):
+            raise _final(error) from error
         if error is not None:
             raise error
 
@@ -112,6 +110,20 @@ class ControlArguments:
         checked_vectors(self._system, self._wrench, CONTROL_WRENCH)
         if isinstance(self._control, CompiledControl):
             raise self._control.error(time)
+
+
+def control_wrench(control: Control, system: System, state: State) -> FloatArray:
+    """Return the wrenches (n_bodies, 6) of a control, at a copy of a state."""
+    try:
+        wrench = control(state.time, States.of(state).at(0))
+    except _RETRIED as error:
+        raise _final(error) from error
+    return checked_vectors(system, wrench, CONTROL_WRENCH)
+
+
+def _final(error: Exception) -> ControlError:
+    """Return an error of a control that ends the motion in place of one that does not."""
+    return ControlError(f"the control failed: {error}")
 
 
 def control_of(function: Any) -> Control | None:

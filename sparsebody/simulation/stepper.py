@@ -11,12 +11,11 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, displaced, joint_motion
 from sparsebody.model.system import State, States
 from sparsebody.simulation import integrators, stabilization
-from sparsebody.simulation.callbacks import CONTROL_WRENCH
+from sparsebody.simulation.callbacks import control_wrench
 from sparsebody.simulation.explicit_steps import ExplicitSteps, variational_step
 from sparsebody.simulation.integrators import Composition, Integrator, LocalError, Tableau
 from sparsebody.simulation.stabilization import (
@@ -523,9 +522,9 @@ class Stepper:
         """Return the evaluation of the dynamics, control included."""
         if self._control is None:
             return self._rows.dynamics.evaluate(state)
-        system, wrench = self._rows.dynamics.system, self._control(state.time, state)
-        wrench = checked_vectors(system, wrench, CONTROL_WRENCH)
-        return self._rows.dynamics.evaluate(state, body_force=wrench)
+        dynamics = self._rows.dynamics
+        wrench = control_wrench(self._control, dynamics.system, state)
+        return dynamics.evaluate(state, body_force=wrench)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6), NaN at a singular pose."""

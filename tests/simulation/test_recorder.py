@@ -205,7 +205,7 @@ PROLONGED = {  # system and state; ends of the parts and of the whole; options
     ),
     "joints that become stiffer, and softer again": (
         built("lattice", rows=4, columns=4, layers=4),
-        (0.012, 0.014, 0.016, 0.03, 0.06),
+        (0.014, 0.034, 0.038, 0.042, 0.06),
         {"step": 0.002, "control": push},
     ),
     "forces of elements": (built("beam", elements=4), (0.02, 0.04), {"step": 1e-3} | ALPHA),

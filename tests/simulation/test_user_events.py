@@ -73,6 +73,25 @@ def test_steps_that_are_undone_for_an_event_leave_no_trace(
     assert runs[1].estimated_error == runs[0].estimated_error
 
 
+@pytest.mark.parametrize("method", ["auto", "generalized-alpha", "generalized-alpha-2"])
+def test_functions_that_fail_after_a_terminal_event_do_not_matter(method):
+    """Steps to a later time are tried with those to the event."""
+
+    def effort(time):
+        if time > 0.1:
+            raise ValueError("no effort is known")
+        return 0.1, 0.0, 0.0
+
+    def end(time, state):
+        return time - 0.055
+
+    end.terminal = True
+    mechanism = sb.build("four-bar")
+    mechanism.add_joint_force("motor", next(iter(mechanism.joints)), effort=effort)
+    run = sb.simulate(mechanism.compile(), duration=1.0, step=0.01, method=method, events=end)
+    assert run.time[-1] == pytest.approx(0.055, abs=1e-12)
+
+
 @pytest.mark.parametrize("step", [0.11, "auto"])
 def test_a_ball_bounces_at_the_times_of_the_geometric_series(step):
     restitution = 0.8

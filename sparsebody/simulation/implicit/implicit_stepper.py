@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.energy import is_passive
+from sparsebody.dynamics.energy import is_conservative
 from sparsebody.equations.initial_state import compliant_state, consistent_state
 from sparsebody.equations.system_motion import SystemMotion, constraint_errors
 from sparsebody.errors import SimulationError
@@ -47,7 +47,9 @@ _NEWEST_SHARE = 0.2  # weight of the newest multipliers in the mean that the com
 # Factor of a compliance on trial, and the relative change of multipliers from which it is kept
 _TRIAL_FACTOR, _LOAD_TOLERANCE = 0.1, 0.02
 _MOST_TRIALS = 8  # starts with ever stiffer joints
-_SOFTER_FACTOR = 30.0  # of a compliance too small for Newton's method: singular poses are passed
+# Factor of a compliance that is too small for Newton's method, and the longest part of a step by
+# whose failure it is
+_SOFTER_FACTOR, _SHARE_TO_SOFTEN = 30.0, 0.6
 
 
 Now = TypeVar("Now", bound=Newest)
@@ -147,7 +149,7 @@ class HalvedSteps(Generic[Now]):
                 self.passed.append(start)
                 return
             except SimulationError as error:
-                if self._soften():
+                if self._soften(time, h):
                     self._advance(time, halvings)
                     return
                 self._halve(time, halvings, error)
@@ -166,8 +168,8 @@ class HalvedSteps(Generic[Now]):
         """Take one step of `h` [s] to `time`."""
         raise NotImplementedError
 
-    def _soften(self) -> bool:
-        """Make joints softer where a step fails; return whether they are."""
+    def _soften(self, time: float, h: float) -> bool:
+        """Make joints softer where a step of `h` [s] fails; return whether they are."""
         return False
 
     def saved(self) -> tuple[Any, ...]:
@@ -192,7 +194,7 @@ def implicit_memory(system: System, is_controlled: bool) -> int:
     n_inputs = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     n_inputs += 6 * n if is_controlled else 0
     n_others = 3 * step_equations.n_rows(system) + system.n_rows + len(tracked.joint)
-    return 9 + 25 * n + n_inputs + n_others
+    return 10 + 25 * n + n_inputs + n_others
 
 
 class ImplicitStepper(HalvedSteps[AlphaState]):
@@ -200,10 +202,10 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     A step in which Newton's method fails is taken in halves. Unless the user gives a compliance, it
     is lowered at the start until no joint opens noticeably under its multipliers, and later only
-    in driven motions, whose multipliers may grow. Without a drive the energy bounds the loads, and
-    stiffer joints would make the forces of shocks larger. Near singular poses multipliers grow as
-    fast as the compliance falls: where Newton's method fails by that, joints become softer again,
-    and stay so.
+    in driven motions, whose multipliers may grow, unless steps are in parts. In conservative ones
+    the energy bounds the loads, and stiffer joints would make the forces of shocks larger. Near
+    singular poses multipliers grow as fast as the compliance falls: where Newton's method fails in
+    parts of steps as well, joints become softer again, and stay so.
     """
 
     undoes_exactly = True
@@ -237,11 +239,11 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         # (n_rows,) lengths of errors of 1: 1 m, or of a radian the mechanism's size
         self._length = np.sqrt(compliance / self._first.diagonal)
         work = step_equations.all_loads(system, state) * self._extent  # [J] along the extent
-        is_controlled, is_passive_system = problem.control is not None, is_passive(system)
-        self._is_driven = is_controlled or not is_passive_system
+        self._is_conservative = is_conservative(system)  # but for a control
+        self._is_driven = problem.control is not None or not self._is_conservative
         self._load = np.zeros(system.n_rows)  # exponential mean of multipliers while driven
         share = _NEWEST_SHARE if self._is_driven and not self.is_rigid else 0.0
-        openings = self._load, self._length, share, self._extent, work, is_passive_system
+        openings = self._load, self._length, share, self._extent, work, self._is_conservative
         arguments = self.equations, matrix, options.spectral_radius, openings
         self.method = (
             StabilizedAlpha(*arguments, step=options.step)
@@ -249,8 +251,9 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             else GeneralizedAlpha(*arguments)
         )
         b = self.method.coefficients.of_newton(options.step)[0]
-        # [m/N], to which it may be lowered; larger where joints had to become softer again
-        self._least = self._least_of_factors = compliance
+        # [m/N]: that at the start, to which it may be raised again; that to which it may be
+        # lowered, at first by the precision of factors
+        self._softest = self._least = self._least_of_factors = compliance
         if self._is_negligible:
             self._least = self._least_of_factors = step_equations.least_compliance(system, b)
         self._is_adaptive = options.is_adaptive
@@ -287,11 +290,21 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
     @property
     def memory(self) -> FloatArray:
         """Numbers that the next step depends on, beside the state."""
-        now, of_compliance = self.now, (self.compliance, self._least, self._largest_error)
-        own = now.a, now.multiplier, self._h, self._halvings, self._n_calm, *of_compliance
+        now = self.now
         before = self.passed[-1] if self.passed else now
-        newest = before.state.time, before.multiplier, self._load
-        return packed(*own, *newest, self.newton.point())
+        own = *self._numbers, self._halvings, self._n_calm, before.state.time
+        multipliers = before.multiplier, self._load
+        return packed(now.a, now.multiplier, *own, *multipliers, self.newton.point())
+
+    @property
+    def _numbers(self) -> tuple[float, ...]:
+        """Those that steps change, beside their ends."""
+        return self._h, self.compliance, self._least, self._softest, self._largest_error
+
+    @_numbers.setter
+    def _numbers(self, numbers: tuple[float, ...]) -> None:
+        self._h, compliance, self._least, self._softest, self._largest_error = numbers
+        self.set_compliance(compliance)
 
     @property
     def _multiplier(self) -> FloatArray:
@@ -311,6 +324,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             if not (self._try_stiffer(state) or self._stiffen()):
                 break
             self._begin(state)
+        self._set_out()
 
     def _begin(self, state: State) -> None:
         """Begin at a state, with starting values for the first step if its size is known."""
@@ -333,10 +347,17 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
             super().restart(state)
             return
         self._begin(state)
-        self._least = self._least_of_factors
+        self._least, self._failure = self._least_of_factors, None
         compliance = step_equations.negligible_compliance(self._system, state)
         if self._is_negligible and self._lower(compliance / self.compliance):
             self._begin(self.state)
+        self._set_out()
+
+    def _set_out(self) -> None:
+        """Take the compliance for that at the start, and forget loads that no control exerts."""
+        self._softest = self.compliance
+        if self._is_conservative:
+            self._load[:] = 0.0
 
     def consistent(self, state: State) -> State:
         """Return the nearest state that steps can start from.
@@ -398,16 +419,19 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         self._now = replace(self.now, state=self._starting.closed(self.state, h, closing))
         return True
 
-    def _soften(self) -> bool:
-        """Give joints a larger compliance again, if it was lowered, and keep it from then on.
+    def _soften(self, time: float, h: float) -> bool:
+        """Raise the compliance again where parts of steps fail as well, and keep it from then on.
 
-        Errors of joints stay as they are, so that their elastic energy falls.
+        At most to that at the start. Errors of joints stay, so that their elastic energy falls.
         """
-        softer = min(_SOFTER_FACTOR * self.compliance, self._first_compliance)
-        if not self._is_driven or softer <= self.compliance:
+        whole = self._h if self._is_adaptive else self.nominal
+        softer = min(_SOFTER_FACTOR * self.compliance, self._softest)
+        if h > _SHARE_TO_SOFTEN * whole or softer <= self.compliance:
             return False
         self.set_compliance(softer)
         self._least = softer
+        message = f"raised to {softer:.1e} m/N: Newton's method fails with stiffer joints"
+        self._note(Event(time, "compliance", message))
         return True
 
     def set_compliance(self, compliance: float) -> None:
@@ -419,15 +443,13 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
 
     def saved(self) -> tuple[Any, ...]:
         """Return what `restore` needs to undo steps."""
-        own = self._h, self._largest_error, self.compliance, self._least
-        return super().saved(), own, self._load.copy(), self.newton.point()
+        return super().saved(), self._numbers, self._load.copy(), self.newton.point()
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Undo the steps since then."""
-        steps, own, self._load[:], factors = saved
+        steps, self._numbers, self._load[:], factors = saved
         super().restore(steps)
-        self._h, self._largest_error, compliance, self._least = own
-        self.set_compliance(compliance)
+        self._failure = None
         if not self._is_adaptive:  # the next step has another length, and factors of its own
             self._factorize_at(factors)
 
@@ -453,8 +475,7 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         taken = self._take_steps(self.now, h, times, out=out)
         ends, failure = taken.ends, taken.failure
         if isinstance(failure, SimulationError):
-            if not self._soften():
-                self._halve(float(times[ends.n_steps]), 0, failure)
+            self._halve(float(times[ends.n_steps]), 0, failure)
         elif failure is not None and ends.n_steps == 0:
             raise failure
         else:
@@ -477,7 +498,8 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         out: States | None = None,
     ) -> AlphaSteps:
         """Take steps from values of the method, and make joints stiffer after the last one."""
-        can_lower = self._is_negligible and self._is_driven and self.compliance > self._least
+        can_lower = self._is_negligible and self._is_driven and self._halvings == 0
+        can_lower = can_lower and self.compliance > self._least
         share = step_equations.NEGLIGIBLE_ERROR if can_lower else np.inf
         limits = self._error_limit, share
         taken = self.method.take_steps(start, h, times, limits, with_full_matrix, out)
@@ -519,14 +541,14 @@ class ImplicitStepper(HalvedSteps[AlphaState]):
         """Go on from a checkpoint."""
         state, acceleration = checkpoint.state, checkpoint.acceleration
         rows = self.equations.multiplier
-        shapes = acceleration, rows, *[0.0] * 7, rows, self._load  # as `memory` packs them
+        shapes = acceleration, rows, *[0.0] * 8, rows, self._load  # as `memory` packs them
         a, multiplier, *scalars, before, load, factors = unpacked(checkpoint.memory, *shapes)
         self._load[:] = load
-        self._h, halvings, n_calm, compliance, self._least, self._largest_error, before_at = scalars
+        *numbers, halvings, n_calm, before_at = scalars
+        self._numbers = tuple(numbers)
         self._now = AlphaState(state, acceleration, multiplier, a)
         self.passed = [self._began(before_at, before)]
         self._halvings, self._n_calm = int(halvings), int(n_calm)
-        self.set_compliance(compliance)
         self._factorize_at(factors)
 
     def _factorize_at(self, point: FloatArray) -> None:
