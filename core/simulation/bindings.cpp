@@ -71,13 +71,14 @@ void bind_simulation(nb::module_& m) {
       m, &discrete_rotations,
       "Rotation vectors (n, 3) of discrete free rotations (RATTLE on SO(3)); momentum: h times the angular momentum, in body "
       "axes.");
-  def<"python_control(parts)">(
+  def<"python_control(items)">(
       m,
-      [](nb::handle parts) {
-        return std::pair{reinterpret_cast<std::uintptr_t>(&call_python), reinterpret_cast<std::uintptr_t>(parts.ptr())};
+      [](nb::typed<nb::list, nb::any> items) {
+        return std::pair{reinterpret_cast<std::uintptr_t>(&call_python), reinterpret_cast<std::uintptr_t>(items.ptr())};
       },
-      "Addresses of a Control that calls a Python function. The parts have to live as long: the function of time and state; "
-      "State; a function that makes wrenches of its results or raises; one that is told errors; number of coordinates.");
+      "Addresses of a Control that calls a Python function. The list has to live as long: the function of time and state; a "
+      "function that makes wrenches of its results or raises; one that is told errors; State, its fields, the number of its "
+      "coordinates; four None.");
   def_kernel<"row_errors(joints, bodies, threads)">(m, &row_errors,
                                                     "Position errors delta and velocity errors T' v_J of all rows.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");

@@ -25,19 +25,19 @@ struct Control {
 
   static constexpr int not_finite = -1;
 
-  // Adds the wrenches at a state to `load`; returns what the function does, or `not_finite` if a wrench is not, though the
-  // velocities are. The coordinates are filled before.
-  int add_wrenches(double time, const model::BodyMotions& bodies, View<double, 2> load) const {
+  // Fills `wrench` at a state; returns what the function does, or `not_finite` if a wrench is not, though the velocities
+  // are. The coordinates are filled before.
+  int fill_wrenches(double time, const model::BodyMotions& bodies) const {
     std::fill(wrench.begin(), wrench.end(), 0.0);
     const int failure = reinterpret_cast<ControlFunction>(function)(
         time, wrench.rows(), bodies.position.data(), bodies.orientation.data(), bodies.velocity.data(), coordinate.data(),
         wrench.data(), reinterpret_cast<void*>(data));
-    Index n_infinite = 0, n_of_state = 0;  // x - x is zero unless x is infinite or NaN
-    for (Index k = 0; k < load.size(); ++k) {
-      const double x = wrench.data()[k], v = bodies.velocity.data()[k];
-      load.data()[k] += x, n_infinite += !(x - x == 0.0), n_of_state += !(v - v == 0.0);
-    }
-    return failure == 0 && n_infinite > 0 && n_of_state == 0 ? not_finite : failure;
+    const auto count_infinite = [](View<const double, 2> of) {
+      Index n = 0;
+      for (const double x : of) n += !(x - x == 0.0);  // unless x is infinite or NaN
+      return n;
+    };
+    return failure == 0 && count_infinite(wrench) > 0 && count_infinite(bodies.velocity) == 0 ? not_finite : failure;
   }
 };
 

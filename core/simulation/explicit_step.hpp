@@ -258,12 +258,13 @@ class ExplicitSteps {
         plane_.emplace(evaluation, joints.joints());
     for (Index k = 0; k < tolerance.size(); ++k) inverse_tolerance_[k] = 1.0 / tolerance[k];
     for (const Index k : independent_rows) correctable_[k] = inverse_tolerance_[k];
-    if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
+    if (terms_ != nullptr && terms_->has_loads()) model_load_ = Array<double, 2>({evaluation.n_bodies(), 6});
+    load_ = model_load_;
   }
 
   void set_control(const Control& control) {
     control_ = control;
-    load_ = Array<double, 2>({e_.n_bodies(), 6});
+    load_ = control.wrench;
   }
 
   // Whether steps store their stages, the end included: x, q, v and a (s, n, 19), and multipliers (s, n_rows). `stages`
@@ -488,7 +489,7 @@ class ExplicitSteps {
     ++n_evaluations;
     EvaluationInput in = input(s);
     if (!fill_loads(s)) return false;
-    in.load = load_.view();
+    in.load = load_;
     const View<double> multiplier = keeps_stages_ ? multipliers_.view()[k] : View<double>();
     const bool is_done = has_factors && is_accurate(accelerate_by_factors(e_, in, s.acceleration.view(), multiplier),
                                                     BlockQR::residual_by_factors);
@@ -499,15 +500,17 @@ class ExplicitSteps {
     if (keeps_stages_) keep(s, k);
     return true;
   }
-  // Fills load_ with the loads of the model and the wrenches of the control; false if points of a spring coincide or the
-  // control fails.
+  // Fills load_ with the wrenches of the control and the loads of the model; false if the control fails or points of a
+  // spring coincide.
   bool fill_loads(const StageState& s) {
-    std::fill(load_.begin(), load_.end(), 0.0);
-    if (terms_ != nullptr && terms_->has_loads() && terms_->add_loads(s.bodies(), near_, load_) >= 0) return false;
-    if (control_.function == 0) return true;
-    if (terms_ != nullptr) terms_->fill_coordinates(s.bodies(), near_, control_.coordinate);
-    is_stopped_ = control_.add_wrenches(time_, s.bodies(), load_) != 0;
-    return !is_stopped_;
+    if (control_.function == 0) {
+      std::fill(load_.begin(), load_.end(), 0.0);
+    } else {
+      if (terms_ != nullptr) terms_->fill_coordinates(s.bodies(), near_, control_.coordinate);
+      is_stopped_ = control_.fill_wrenches(time_, s.bodies()) != 0;
+      if (is_stopped_) return false;
+    }
+    return terms_ == nullptr || !terms_->has_loads() || terms_->add_loads(s.bodies(), near_, load_) < 0;
   }
   void keep(const StageState& s, Index k) {
     for (Index i = 0; i < s.position.shape(0); ++i) {
@@ -716,7 +719,8 @@ class ExplicitSteps {
   StageCurves curves_;
   model::Poses trial_;
   Control control_;
-  Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
+  Array<double, 2> model_load_;    // memory of load_ without a control
+  View<double, 2> load_;           // (n, 6), or empty where there are none
   View<const double> near_;        // coordinates at the start of the step
   double time_ = 0.0;              // of the stage
   double start_time_ = 0.0, end_time_ = 0.0;  // of the newest of several steps

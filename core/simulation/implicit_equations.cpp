@@ -100,7 +100,7 @@ Index Equations::evaluate_with_control() {
   if (status != defined) return status;
   std::copy(end_.coordinate.begin(), end_.coordinate.end(), control_.coordinate.begin());
   const model::BodyMotions bodies{end_.position, end_.orientation, end_.velocity};
-  if (control_.add_wrenches(time, bodies, inputs_.body_force) != 0) return status = stopped;
+  if (control_.fill_wrenches(time, bodies) != 0) return status = stopped;
   for (Index k = 0; k < residual_.force.size(); ++k) residual_.force.data()[k] -= inputs_.body_force.data()[k];
   return status;
 }

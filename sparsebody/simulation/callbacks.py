@@ -75,23 +75,23 @@ class CompiledControl:
 
 
 class ControlArguments:
-    """A control as a C function, and memory of its arguments.
+    """A control as a C function, and memory of its arguments; it fills `wrench`.
 
     Errors of a Python control are stored, as C has no exceptions, and raised after the call.
     """
 
-    def __init__(self, control: Control, system: System) -> None:
-        self._control, self._system = control, system
+    def __init__(self, control: Control, system: System, wrench: FloatArray) -> None:
+        self._control, self._system, self._wrench = control, system, wrench
         n_coordinates = len(system.coordinates.joint)
-        coordinate, self._wrench = np.zeros(n_coordinates), np.zeros((system.n_bodies, 6))
         self._error: BaseException | None = None
         if isinstance(control, CompiledControl):
             function = control.address, control.data
         else:
             to_wrenches = partial(checked_vectors, system, name=CONTROL_WRENCH)
-            self._parts = control, State, to_wrenches, self._keep_error, n_coordinates
-            function = simulation.python_control(self._parts)
-        self.native = *function, coordinate, self._wrench
+            functions, arrays = (control, to_wrenches, self._keep_error), [None] * 4
+            self._items = [*functions, State, State.__match_args__, n_coordinates, *arrays]
+            function = simulation.python_control(self._items)
+        self.native = *function, np.zeros(n_coordinates), wrench
 
     def _keep_error(self, error: BaseException) -> None:
         self._error = error

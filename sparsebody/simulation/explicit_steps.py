@@ -87,7 +87,9 @@ class ExplicitSteps:
         # Whether the next step tries closed stages first, because open ones failed
         self.starts_closed = False
         self.error: FloatArray | None = None  # (n_bodies, 7) of y'' of the newest step
-        self._control = None if control is None else ControlArguments(control, system)
+        self._control = None
+        if control is not None:
+            self._control = ControlArguments(control, system, np.zeros((system.n_bodies, 6)))
         self._first_attempt = 0  # 1 if there is no attempt with open stages
         # Of open stages and closed ones, where both are
         self._tableaus: tuple[Any, ...] = ()

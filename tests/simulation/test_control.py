@@ -171,6 +171,46 @@ def test_a_control_may_keep_its_states_and_write_into_them(method):
         np.testing.assert_array_equal(state.velocity, velocity)
 
 
+@pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
+def test_what_a_control_keeps_of_its_states_stays_as_it_is(method):
+    # the next call fills the same state again only if nothing of it is kept, and it is as it was
+    kept, seen = [], []
+    keeping = (
+        lambda state: [state],
+        lambda state: [state.position],
+        lambda state: [state.orientation[1]],
+        lambda state: [memoryview(state.velocity)],
+        lambda state: [vars(state)],
+        lambda state: object.__setattr__(state, "velocity", np.zeros(3)) or [],
+        lambda state: state.velocity.resize(state.velocity.size, refcheck=False) or [],
+        lambda state: [],
+        lambda state: [],
+    )
+
+    def numbers_of(part):
+        fields = vars(part) if isinstance(part, sb.State) else part
+        arrays = fields.values() if isinstance(fields, dict) else [fields]
+        return np.concatenate([np.ravel(array) for array in arrays])
+
+    def control(time, state):
+        seen.append((time, state.time, state.velocity.copy()))
+        for part in keeping[len(seen) % len(keeping)](state):
+            kept.append((part, numbers_of(part)))
+        return np.zeros((2, 6))
+
+    options = {"duration": 0.2, "step": 0.02, "method": method}
+    sb.simulate(PENDULUM, control=control, **options)
+    expected = []
+    sb.simulate(PENDULUM, control=lambda *of: expected.append(of) or np.zeros((2, 6)), **options)
+    assert len(seen) == len(expected) >= 20
+    for (time, own_time, velocity), (expected_time, state) in zip(seen, expected, strict=True):
+        assert time == own_time == expected_time == state.time
+        np.testing.assert_array_equal(velocity, state.velocity)
+    assert len(kept) > 10
+    for part, numbers in kept:
+        np.testing.assert_array_equal(numbers_of(part), numbers)
+
+
 def test_a_control_is_called_once_a_stage_with_coordinates_of_that_time():
     drive, calls = {"prescribed": sb.Polynomial([1.0, 4.0])}, []
     mechanism = one_body(sb.Revolute(), joint=drive)

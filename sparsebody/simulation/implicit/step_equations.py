@@ -137,7 +137,6 @@ class StepEquations:
     def __init__(self, system: System, compliance: Compliance, control: Control | None) -> None:
         n, tracked = system.n_bodies, system.coordinates
         self.system, self.compliance = system, compliance
-        self._control = None if control is None else ControlArguments(control, system)
         self.start_position, self.start_orientation = np.zeros((n, 3)), np.zeros((n, 4))
         self.start_coordinate = np.zeros(len(tracked.joint))
         self.displacement, self.velocity = np.zeros((n, 6)), np.zeros((n, 6))
@@ -156,7 +155,10 @@ class StepEquations:
         )  # at the end: prescribed coordinates, efforts, wrenches of the control
         parts = np.split(self.inputs, np.cumsum(sizes)[:-1])
         self._prescribed, self._joint_effort, self._point_effort, controlled = parts
-        body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
+        self._control, body_force = None, np.zeros((n, 6))
+        if control is not None:
+            body_force = controlled.reshape(n, 6)
+            self._control = ControlArguments(control, system, body_force)
         self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(self.n_rows)
         self.start = self.start_position, self.start_orientation, self.start_coordinate
         self.unknowns = self.displacement, self.velocity, self.acceleration, self.multiplier
