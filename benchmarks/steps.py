@@ -28,6 +28,7 @@ from sparsebody.simulation.stepping import Problem
 from sparsebody.study.measure import cpu_seconds
 
 STEP, N_STEPS, REPEATS = 2e-3, 1000, 11
+N_SHORT, SHORT_REPEATS = 200, 41  # of runs between which the machine's speed varies little
 LEAST = 0.005  # [s] of a measurement
 LINE = "{:15}" + "{:>10}" * 10
 CASES: dict[str, Callable[[], sb.Mechanism]] = {
@@ -41,6 +42,7 @@ CASES: dict[str, Callable[[], sb.Mechanism]] = {
     "four-bar-torus": partial(sb.build, "four-bar-torus"),
     "rotating-squares": partial(sb.build, "rotating-squares"),
     "n-four-bar 51": partial(sb.build, "n-four-bar", loops=25),
+    "n-four-bar 201": partial(sb.build, "n-four-bar", loops=100),
 }
 
 
@@ -130,6 +132,21 @@ def least_seconds(function: Callable[[], object]) -> float:
     return min(took, *(cpu_seconds(function, n) for _ in range(2)))
 
 
+def seconds_added(system: sb.System, state: sb.State) -> FloatArray:
+    """Return what a record of every step, a control and an event add to a step [s]."""
+    zeros = np.zeros((system.n_bodies, 6))
+    once = {"record": sb.Recording(step=STEP * N_SHORT)}
+    runs = [
+        partial(sb.simulate, system, state, duration=STEP * N_SHORT, step=STEP, **options)
+        for options in (
+            *(once, {}, once | {"control": lambda time, state: zeros}),
+            once | {"events": lambda time, state: 1.0},
+        )
+    ]
+    times = np.array([[cpu_seconds(run, 1) for run in runs] for _ in range(SHORT_REPEATS)])
+    return np.median(times[:, 1:] - times[:, :1], axis=0) / N_SHORT
+
+
 def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
     """Return a row of the table."""
     system = mechanism.compile()
@@ -148,23 +165,12 @@ def measured(mechanism: sb.Mechanism) -> tuple[str, ...]:
     for category in (AccuracyWarning, EnergyWarning):  # of lattices
         warnings.simplefilter("ignore", category)
     times = []
-    zeros = np.zeros((system.n_bodies, 6))
-    once = {"record": sb.Recording(step=STEP * N_STEPS)}
-    runs = [
-        partial(sb.simulate, system, state, duration=STEP * N_STEPS, step=STEP, **options)
-        for options in (
-            *(once, {}, once | {"control": lambda time, state: zeros}),
-            once | {"events": lambda time, state: 1.0},
-        )
-    ]
     for _ in range(REPEATS):  # one after the other, as the machine's speed varies
         parts = parts_of(inner)
         step = seconds_of_steps(after_one_step(), ends) / len(ends)
-        wholes = [cpu_seconds(run, 1) / N_STEPS for run in runs]
-        times.append([*wholes, step, *parts, step / (counts @ parts)])
-    table = np.array(times)
-    *_, step, part, factors, _ = np.min(table, axis=0)
-    added, ratio = np.median(table[:, 1:4] - table[:, :1], axis=0), np.median(table[:, -1])
+        times.append([step, *parts, step / (counts @ parts)])
+    step, part, factors, _ = np.min(times, axis=0)
+    ratio, added = np.median(times, axis=0)[-1], seconds_added(system, state)
     in_us = (f"{1e6 * time:.1f}" for time in (step, *added, part, factors))
     kind = "implicit" if is_implicit else "explicit"
     return kind, *in_us, *(f"{number:.2f}" for number in (*counts, ratio))
