@@ -12,11 +12,13 @@ A remainder is |R_jj|, what is left of a row beside those decided before it.
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
+from threadpoolctl import ThreadpoolController
 
 from sparsebody import tolerances
 from sparsebody.arrays import BoolArray, IntArray, offsets
@@ -126,7 +128,8 @@ def independent_rows(
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
         part = make_part(member, sweep=True)
-        large = _by_sweep(part, least_singular_value)
+        with _blas_threads(len(part.rows)):
+            large = _by_sweep(part, least_singular_value)
         keep[part.index] = large.keep
         methods = dict.fromkeys([*decision.method.split("; "), large.method])
         decision = RankDecision(
@@ -137,6 +140,16 @@ def independent_rows(
             decision.doubt or large.doubt,
         )
     return replace(decision, keep=keep)
+
+
+def _blas_threads(n_rows: int) -> AbstractContextManager[object]:
+    """Limit the BLAS to one thread where more are no faster: they spin for 0.1 s after a call."""
+    return _thread_pools().limit(limits=1) if n_rows <= SPARSE_ROWS else nullcontext()
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()  # takes 7 ms, as it looks into all loaded libraries
 
 
 def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecision:
