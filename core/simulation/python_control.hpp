@@ -1,6 +1,8 @@
 // A Python function as a ControlFunction.
 #pragma once
 
+#include <array>
+
 #include "python/arrays.hpp"
 
 namespace sparsebody::simulation {
@@ -13,34 +15,12 @@ enum ControlItem {
   state_type,        // State
   field_names,       // of State, a tuple
   n_tracked,         // coordinates
-  newest_position,   // arrays of the newest state, or None
-  newest_orientation,
-  newest_velocity,
-  newest_coordinate,
+  newest_numbers,    // an array with all numbers of the newest state, or None
 };
-
-// A copy of data at an item of a list: in the array that is there, if nobody else holds it and it is as it was made.
-template <int N>
-nb::handle copied(const double* data, const npy_intp (&shape)[N], PyObject* list, ControlItem item) {
-  const auto is_free = [&shape](PyObject* object) {
-    auto* const array = reinterpret_cast<PyArrayObject*>(object);
-    return object != Py_None && Py_REFCNT(object) == 1 && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_NDIM(array) == N &&
-           std::equal(shape, shape + N, PyArray_DIMS(array));
-  };
-  if (!is_free(PyList_GET_ITEM(list, item))) {
-    PyObject* const array = PyArray_SimpleNew(N, shape, NPY_DOUBLE);
-    if (array == nullptr) nb::raise_python_error();
-    PyList_SetItem(list, item, array);
-  }
-  const nb::handle array = PyList_GET_ITEM(list, item);
-  auto* const copy = reinterpret_cast<PyArrayObject*>(array.ptr());
-  std::copy_n(data, PyArray_SIZE(copy), static_cast<double*>(PyArray_DATA(copy)));
-  return array;
-}
 
 // A frozen dataclass of these fields, in half the time of a call of `type`.
 template <std::size_t N>
-nb::object frozen(nb::handle type, nb::handle names, const nb::handle (&fields)[N]) {
+nb::object frozen(nb::handle type, nb::handle names, const nb::object (&fields)[N]) {
   nb::object made = nb::steal(PyType_GenericNew(reinterpret_cast<PyTypeObject*>(type.ptr()), nullptr, nullptr));
   bool is_made = made.is_valid();
   for (std::size_t k = 0; k < N; ++k)
@@ -49,24 +29,38 @@ nb::object frozen(nb::handle type, nb::handle names, const nb::handle (&fields)[
   return made;
 }
 
+// An array of n numbers at an item of a list: the one that is there, unless somebody else holds it, or an array that views it.
+inline nb::handle own_numbers(PyObject* list, ControlItem item, npy_intp n) {
+  if (PyList_GET_ITEM(list, item) == Py_None || Py_REFCNT(PyList_GET_ITEM(list, item)) > 1) {
+    PyObject* const array = PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+    if (array == nullptr) nb::raise_python_error();
+    PyList_SetItem(list, item, array);
+  }
+  return PyList_GET_ITEM(list, item);
+}
+
 // Calls a Python function of time and state several times sooner than ctypes does; `data` is the list of ControlItem. States
-// are in memory of their own, which the function may keep: of what it has not kept, the next call uses the memory again.
+// are in memory of their own, which the function may keep: if it has not, the next state is in the same memory.
 inline int call_python(double time, Index n_bodies, const double* position, const double* orientation, const double* velocity,
                        const double* coordinate, double* wrench, void* data) {
   const nb::gil_scoped_acquire gil;
   PyObject* const list = static_cast<PyObject*>(data);
   const auto item = [list](ControlItem of) { return nb::handle(PyList_GET_ITEM(list, of)); };
   try {
-    const npy_intp n = n_bodies, n_coordinates = nb::cast<npy_intp>(item(n_tracked));
+    const Index n = n_bodies, n_coordinates = nb::cast<Index>(item(n_tracked));
+    const nb::handle numbers = own_numbers(list, newest_numbers, 13 * n + n_coordinates);
+    double* next = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(numbers.ptr())));
+    const auto copied = [&next, numbers]<int N>(const double* of, std::array<Index, N> shape) {
+      const View<double, N> copy(next, shape);
+      next = std::copy_n(of, copy.size(), next);
+      return viewed_array(copy, numbers);
+    };
     const nb::float_ now(time);
-    nb::object result, owner;
-    {
-      const nb::object state = frozen(
-          item(state_type), item(field_names),
-          {copied(position, {n, 3}, list, newest_position), copied(orientation, {n, 4}, list, newest_orientation),
-           copied(velocity, {n, 6}, list, newest_velocity), copied(coordinate, {n_coordinates}, list, newest_coordinate), now});
-      result = item(control_function)(now, state);
-    }
+    nb::object result = item(control_function)(
+        now, frozen(item(state_type), item(field_names),
+                    {copied.operator()<2>(position, {n, 3}), copied.operator()<2>(orientation, {n, 4}),
+                     copied.operator()<2>(velocity, {n, 6}), copied.operator()<1>(coordinate, {n_coordinates}), now}));
+    nb::object owner;
     PyArrayObject* array = array_of(result, NPY_DOUBLE, false, false, owner);
     if (array == nullptr || PyArray_NDIM(array) != 2 || PyArray_DIM(array, 0) != n || PyArray_DIM(array, 1) != 6) {
       result = item(wrenches_of)(result);

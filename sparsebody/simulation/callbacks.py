@@ -88,8 +88,8 @@ class ControlArguments:
             function = control.address, control.data
         else:
             to_wrenches = partial(checked_vectors, system, name=CONTROL_WRENCH)
-            functions, arrays = (control, to_wrenches, self._keep_error), [None] * 4
-            self._items = [*functions, State, State.__match_args__, n_coordinates, *arrays]
+            state_parts = State, State.__match_args__, n_coordinates, None
+            self._items = [control, to_wrenches, self._keep_error, *state_parts]
             function = simulation.python_control(self._items)
         self.native = *function, np.zeros(n_coordinates), wrench
 

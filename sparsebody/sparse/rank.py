@@ -11,8 +11,9 @@ component of one joint, so its rows depend only on each other.
 A remainder is |R_jj|, what is left of a row beside those decided before it.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -34,6 +35,7 @@ QUICK_DENSE_ROWS = 2000  # rows up to which it takes less than one
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 SPECTRUM = "least singular value"
+_LIMITING = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,8 @@ def independent_rows(
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
         part = make_part(member, sweep=True)
-        with _blas_threads(len(part.rows)):
+        # more threads are no faster there, and spin for 0.1 s after a call
+        with _one_blas_thread() if len(part.rows) <= SPARSE_ROWS else nullcontext():
             large = _by_sweep(part, least_singular_value)
         keep[part.index] = large.keep
         methods = dict.fromkeys([*decision.method.split("; "), large.method])
@@ -142,14 +145,22 @@ def independent_rows(
     return replace(decision, keep=keep)
 
 
-def _blas_threads(n_rows: int) -> AbstractContextManager[object]:
-    """Limit the BLAS to one thread where more are no faster: they spin for 0.1 s after a call."""
-    return _thread_pools().limit(limits=1) if n_rows <= SPARSE_ROWS else nullcontext()
-
-
 @cache
 def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()  # takes 7 ms, as it looks into all loaded libraries
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Limit the BLAS to one thread, unless another thread does: limits are those of the process."""
+    if not _LIMITING.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _thread_pools().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _LIMITING.release()
 
 
 def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecision:

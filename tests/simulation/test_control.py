@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 import subprocess
+import weakref
 
 import numpy as np
 import pytest
@@ -173,7 +174,7 @@ def test_a_control_may_keep_its_states_and_write_into_them(method):
 
 @pytest.mark.parametrize("method", ["rk4", "generalized-alpha"])
 def test_what_a_control_keeps_of_its_states_stays_as_it_is(method):
-    # the next call fills the same state again only if nothing of it is kept, and it is as it was
+    # memory of which nothing is kept is used again, for new arrays
     kept, seen = [], []
     keeping = (
         lambda state: [state],
@@ -182,7 +183,8 @@ def test_what_a_control_keeps_of_its_states_stays_as_it_is(method):
         lambda state: [memoryview(state.velocity)],
         lambda state: [vars(state)],
         lambda state: object.__setattr__(state, "velocity", np.zeros(3)) or [],
-        lambda state: state.velocity.resize(state.velocity.size, refcheck=False) or [],
+        lambda state: setattr(state.velocity, "dtype", state.velocity.dtype.newbyteorder()) or [],
+        lambda state: state.velocity.setflags(write=False) or [],
         lambda state: [],
         lambda state: [],
     )
@@ -209,6 +211,18 @@ def test_what_a_control_keeps_of_its_states_stays_as_it_is(method):
     assert len(kept) > 10
     for part, numbers in kept:
         np.testing.assert_array_equal(numbers_of(part), numbers)
+
+
+def test_weak_references_to_states_of_a_control_are_dead_after_its_call():
+    references = []
+
+    def control(time, state):
+        assert all(reference() is None for reference in references)
+        references.extend(map(weakref.ref, [state, state.velocity]))
+        return np.zeros((2, 6))
+
+    sb.simulate(PENDULUM, duration=0.1, step=0.02, control=control)
+    assert len(references) > 20
 
 
 def test_a_control_is_called_once_a_stage_with_coordinates_of_that_time():

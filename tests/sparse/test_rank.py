@@ -1,6 +1,9 @@
 """Rank decisions, compared with the singular values of the dense rows."""
 
 import dataclasses
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -147,6 +150,43 @@ def test_cubes_keep_three_motions_a_layer_whatever_their_size(k):
     assert decision.rank == 6 * k**3 - 3 * (k + 1)
     if k == 5:
         assert decision.rank == rank_modulo_prime(2 * constraint_matrix(matrix))
+
+
+OVERLAPPING_DECISIONS = """
+import threading
+import sparsebody as sb, sparsebody.sparse.row_choices as methods
+from threadpoolctl import threadpool_info
+count = lambda: print(*{pool["num_threads"] for pool in threadpool_info()})
+system = sb.build("scissor", pairs=20).compile()
+decide = lambda: sb.ForwardDynamics(system)
+inside, may_leave = ([threading.Event(), threading.Event()] for _ in range(2))
+by_columns = methods.by_columns
+
+def waits(*arguments):
+    count()
+    k = threads.index(threading.current_thread())
+    inside[k].set()
+    may_leave[k].wait(10.0)
+    return by_columns(*arguments)
+
+count()
+methods.by_columns = waits
+threads = [threading.Thread(target=decide) for _ in range(2)]
+for thread, is_inside in zip(threads, inside):
+    thread.start()
+    is_inside.wait(10.0)
+for thread, event in zip(threads, may_leave):
+    event.set()
+    thread.join()
+    count()
+"""
+
+
+def test_decisions_in_several_threads_leave_the_blas_its_threads():
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", OVERLAPPING_DECISIONS]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["2", "1", "1", "2", "2"]
 
 
 def test_a_part_seen_from_the_wrong_end_is_swept_once_more(monkeypatch):
