@@ -42,7 +42,7 @@ class State(BriefRepr):
         coordinate: FloatArray,
         time: float = 0.0,
     ) -> None:
-        own = self.__dict__  # in half the time of five calls: controls get a state at every stage
+        own = self.__dict__  # in half the time of five calls: events get a state at every step
         own["position"], own["orientation"], own["velocity"] = position, orientation, velocity
         own["coordinate"], own["time"] = coordinate, time
 
