@@ -5,8 +5,7 @@ CPU time of a step, and of its parts, the least of several; what its record, a c
 an event that never happens adds to it, the medians [us]; how many parts it has; and its time over
 that of these alone, the median. Parts of explicit steps are evaluations, the compiled pass of
 `ForwardDynamics`, and factorizations beyond one for each; those of implicit ones iterations, that
-is residuals and a solution, and factorizations. Idle threads of a BLAS may count, too, unless
-OPENBLAS_NUM_THREADS is 1.
+is residuals and a solution, and factorizations.
 """
 
 import warnings

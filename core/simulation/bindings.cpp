@@ -77,8 +77,8 @@ void bind_simulation(nb::module_& m) {
         return std::pair{reinterpret_cast<std::uintptr_t>(&call_python), reinterpret_cast<std::uintptr_t>(items.ptr())};
       },
       "Addresses of a Control that calls a Python function. The list has to live as long: the function of time and state; a "
-      "function that makes wrenches of its results or raises; one that is told errors; State, its fields, the number of its "
-      "coordinates; None.");
+      "function that converts its results to wrenches (n, 6) or raises; one that stores its errors; State, the names of its "
+      "fields, the number of its coordinates; None.");
   def_kernel<"row_errors(joints, bodies, threads)">(m, &row_errors,
                                                     "Position errors delta and velocity errors T' v_J of all rows.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Joints laid out for many evaluations of the errors of their rows.");

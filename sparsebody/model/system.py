@@ -21,7 +21,7 @@ from sparsebody.model.time_functions import TimeFunction, TimeFunctions
 from sparsebody.spatial import symmetric_inverse
 
 
-@dataclass(frozen=True, eq=False, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class State(BriefRepr):
     """Pose and velocity of all bodies at a time.
 
@@ -33,18 +33,6 @@ class State(BriefRepr):
     velocity: FloatArray  # (n_bodies, 6) spatial, in body coordinates, angular first [rad/s, m/s]
     coordinate: FloatArray  # (n_coordinates,) tracked joint coordinates, whole turns included
     time: float = 0.0  # [s]
-
-    def __init__(
-        self,
-        position: FloatArray,
-        orientation: FloatArray,
-        velocity: FloatArray,
-        coordinate: FloatArray,
-        time: float = 0.0,
-    ) -> None:
-        own = self.__dict__  # in half the time of five calls: events get a state at every step
-        own["position"], own["orientation"], own["velocity"] = position, orientation, velocity
-        own["coordinate"], own["time"] = coordinate, time
 
     def _html_facts(self) -> Mapping[str, object]:
         turn, speed = (largest_norm(part) for part in np.split(self.velocity, 2, axis=1))

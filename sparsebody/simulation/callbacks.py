@@ -75,7 +75,7 @@ class CompiledControl:
 
 
 class ControlArguments:
-    """A control as a C function, and memory of its arguments; it fills `wrench`.
+    """A control as a C function that fills `wrench` (n_bodies, 6), and memory of its arguments.
 
     Errors of a Python control are stored, as C has no exceptions, and raised after the call.
     """

@@ -35,7 +35,7 @@ QUICK_DENSE_ROWS = 2000  # rows up to which it takes less than one
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 SPECTRUM = "least singular value"
-_LIMITING = threading.Lock()
+_BLAS_LIMIT_LOCK = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,14 +153,14 @@ def _thread_pools() -> ThreadpoolController:
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
     """Limit the BLAS to one thread, unless another thread does: limits are those of the process."""
-    if not _LIMITING.acquire(blocking=False):
+    if not _BLAS_LIMIT_LOCK.acquire(blocking=False):
         yield
         return
     try:
         with _thread_pools().limit(limits=1, user_api="blas"):
             yield
     finally:
-        _LIMITING.release()
+        _BLAS_LIMIT_LOCK.release()
 
 
 def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecision:
